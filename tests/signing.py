@@ -34,7 +34,7 @@ class Agent:
 
     @property
     def directory(self) -> bytes:
-        """What its operator publishes."""
+        """The document that its operator publishes."""
         return json.dumps({"keys": [json.loads(self.entry)]}).encode()
 
     @property

@@ -79,7 +79,7 @@ class RequestContext(TypedDict, total=False):
 
 
 class AgentFinding(TypedDict, total=False):
-    """What was found of the agent that sent the request, before the decision."""
+    """A finding about the agent that sent the request, before the decision."""
 
     proof: str | None
     operator: str | None

@@ -2522,7 +2522,7 @@ export interface components {
     };
     /**
      * AgentFinding
-     * @description What the source found of the agent that sent the request; see docs/agents.md.
+     * @description The source's finding about the agent that sent the request; see docs/agents.md.
      */
     AgentFinding: {
       /** @default null */

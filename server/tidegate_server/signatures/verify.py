@@ -1,4 +1,4 @@
-"""What is found of a request's signatures (draft-ietf-webbotauth-httpsig-protocol, 4.3)."""
+"""Finds whether the signatures of a request prove an agent (draft-ietf-webbotauth-httpsig-protocol, 4.3)."""
 
 from __future__ import annotations
 

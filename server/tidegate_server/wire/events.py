@@ -48,7 +48,7 @@ class EventRequest:
 
 @attrs.frozen(kw_only=True)
 class AgentFinding:
-    """What the source found of the agent that sent the request; see docs/agents.md."""
+    """The source's finding about the agent that sent the request; see docs/agents.md."""
 
     proof: Literal["signature", "range", "dns"] | None = None
     operator: str | None = None

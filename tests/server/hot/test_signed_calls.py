@@ -1,4 +1,4 @@
-"""What is found of signatures is put into events before the decision, and recorded with them."""
+"""Findings about signatures are put into events before the decision, and recorded with them."""
 
 from __future__ import annotations
 

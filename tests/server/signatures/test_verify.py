@@ -1,4 +1,4 @@
-"""What is found of a request's signatures: proven, or why not."""
+"""The signatures of a request prove an agent, or say why not."""
 
 from __future__ import annotations
 
@@ -263,11 +263,11 @@ VALUES = st.lists(PIECES, max_size=14).map("".join)
     st.booleans(),
 )
 def test_no_headers_are_proven_or_fail_by_chance(
-    headers: dict[str, str], is_beside_a_signature: bool
+    headers: dict[str, str], is_nearly_signed: bool
 ) -> None:
     """Whatever headers hold, they either prove nothing, or say why; nothing fails."""
     name = 'sig=("@authority");created=1;expires=9999999999;tag="web-bot-auth"'
-    if is_beside_a_signature:
+    if is_nearly_signed:
         headers = {**headers, "signature-input": f'{name};keyid="{AGENT.key_id}"'}
     result = found(headers, body="x")
     assert result is None or "proof" not in result
