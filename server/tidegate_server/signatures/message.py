@@ -1,4 +1,4 @@
-"""The content that a signature covers: the components of a request, and the signature base (RFC 9421, 2)."""
+"""The components of a request that a signature covers, and its base (RFC 9421, 2)."""
 
 from __future__ import annotations
 

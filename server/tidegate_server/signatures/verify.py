@@ -1,4 +1,4 @@
-"""Finds whether the signatures of a request prove an agent (draft-ietf-webbotauth-httpsig-protocol, 4.3)."""
+"""Verifies the signatures of agents (draft-ietf-webbotauth-httpsig-protocol, 4.3)."""
 
 from __future__ import annotations
 
