@@ -1,6 +1,6 @@
 """What it costs to hand a hot call to another server worker, on each side.
 
-A gateway and an owner are two processes with the service's own links, frames and loop.  The owner
+A gateway and an owner are two processes with the service's own links, inbox and loop.  The owner
 answers at once, so neither HTTP nor a decision is in the figures: they are the hop alone.
 """
 
@@ -22,9 +22,10 @@ import uvloop
 
 from tidegate_server.hot.hot_path import RUNTIME
 from tidegate_server.http.answer import Answer, Outcome
-from tidegate_server.partitions.forwarding import Forwarding
-from tidegate_server.partitions.link import Link
-from tidegate_server.partitions.owner import Owner
+from tidegate_server.owners.forwarding import TICK_SECONDS, Forwarding
+from tidegate_server.owners.inbox import Inbox
+from tidegate_server.owners.inboxes import Inboxes
+from tidegate_server.owners.transports import over_unix
 from tidegate_server.turns.call import HotCall
 
 BOUND_US = 1.5
@@ -62,11 +63,11 @@ def _own(listening: socket.socket, pipe: Pipe) -> None:
         metrics = SimpleNamespace(handed_on=0)
         hot: Any = SimpleNamespace(queue=queue, metrics=metrics, tells_limits=False)
 
-        async def asked(_: str) -> None:
-            return None
-
-        await Owner(hot, None, asked).start(listening)
+        inbox = Inbox()
+        inbox.open(hot, hot, 1, lambda: False, lambda: asyncio.Future())
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        inboxes = Inboxes(lambda _: inbox)
+        server = await loop.create_unix_server(inboxes.link, sock=listening)
 
         def read() -> None:
             try:
@@ -79,6 +80,7 @@ def _own(listening: socket.socket, pipe: Pipe) -> None:
 
         loop.add_reader(pipe.fileno(), read)
         await ended.wait()
+        server.close()
 
     uvloop.run(run())
 
@@ -119,10 +121,16 @@ def _forked(parents: Pipe, listening: socket.socket, pipe: Pipe) -> None:
 async def _measured(
     path: str, pipe: Pipe, calls: int, rounds: int, at_once: int
 ) -> tuple[float, float]:
-    forwarding = Forwarding(lambda _, is_repeated, columns: link.send_calls(is_repeated, columns))
-    link = Link(path, 1, forwarding)
-    running = asyncio.create_task(link.run())
-    while not link.is_up:
+    forwarding = Forwarding("gateway", 1, Inbox(), over_unix)
+    forwarding.place("owner", path, 1, 1)
+
+    async def tick() -> None:
+        while True:
+            forwarding.tick(time.monotonic())
+            await asyncio.sleep(TICK_SECONDS)
+
+    running = asyncio.create_task(tick())
+    while not forwarding.can_reach_owner:
         await asyncio.sleep(0.01)
 
     def owners() -> float:
@@ -141,7 +149,8 @@ async def _measured(
                 if not missing:
                     whole.set_result(None)
 
-            forwarding.add(1, [_Call(done) for _ in range(at_once)])
+            for _ in range(at_once):
+                forwarding.hand_on(_Call(done))
             await whole
 
     await batches(calls // 4)

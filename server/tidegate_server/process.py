@@ -116,51 +116,54 @@ async def run(
         keys: the key material.
         fork_server: of the worker processes.
         started: called with the address once connections are accepted.
-        seat: a server worker's slot; None if this process is the only one.
+        slot: a server worker's; None if this process is the only one.
 
     Raises:
         ListenError: it can't listen on the address.
     """
     # A daemon listens as the service does, but should not hold the service in memory.
-    from tidegate_server.partitions.gateway import Gateway
-    from tidegate_server.partitions.owner import Owner
+    from tidegate_server.partitions.worker import Worker
     from tidegate_server.service import Service
     from tidegate_server.workers.pools import WorkerPools
 
     listening = listen(settings.server) if slot is None else take_seat(settings.server, slot)
     address = address_of(settings.server, listening)
-    gateway = None if slot is None else Gateway(slot.number, slot.paths, store)
+    worker = None if slot is None else Worker(slot, settings.database_url)
     pools = WorkerPools(settings, keys, address, fork_server, store.partition)
-    service = Service(settings, store, keys, address, pools, gateway)
-    owner: Owner | None = None
+    peers = None if worker is None else worker.peers
+    service = Service(settings, store, keys, address, pools, peers)
     try:
         hot = await service.start()
         shared = Shared(
-            hot,
+            hot if worker is None else worker.hot_paths(hot),
             bounds_of(settings.server),
             proxies_of(settings.server),
             service.application.accept_limit,
         )
         application: ASGIApp = application_of(hot, service, behind(settings, service))
-        if slot is not None and gateway is not None:
-            owner = Owner(hot, application, service.asked)
-            await owner.start(slot.inbox)
-            service.watch(gateway.run())
-            application = gateway.in_front_of(application)
+        if worker is not None:
+            application = await worker.open(service, application, hot)
+            service.watch(worker.run())
+
+        def stopping() -> None:
+            service.feed.answer_now()
+            if worker is not None:
+                worker.answer_now()
+
         server = Server(
             configuration(settings.server, application, shared),
             lambda: started(address),
-            service.feed.answer_now,
+            stopping,
         )
         service.watch(close_late_connections(server.server_state.connections))
         settle_interpreter()
         await server.serve(sockets=accepting(listening))
-        if owner is not None:
-            await owner.drain(settings.server.drain_seconds)
+        if worker is not None:
+            await worker.drain(settings.server.drain_seconds)
     finally:
         await service.stop()
-        if owner is not None:
-            await owner.stop()
+        if worker is not None:
+            await worker.close()
         listening.close()
         if settings.server.unix_socket and slot is None:
             with suppress(OSError):
@@ -184,10 +187,10 @@ def load_program() -> None:
     """Load everything that serving needs, and create state common to all processes forked later."""
     from tidegate_server import service
     from tidegate_server.console import pages
-    from tidegate_server.partitions import gateway, owner
+    from tidegate_server.partitions import worker
     from tidegate_server.routing import dispatch
 
-    _ = service, pages, gateway, owner, dispatch
+    _ = service, pages, worker, dispatch
     # The parent's memory stays shared only as long as no collection touches it.
     gc.collect()
     gc.freeze()

@@ -46,6 +46,7 @@ from tidegate_server.offload.kinds import SECONDS, Work
 from tidegate_server.offload.slots import Party, slots_of
 from tidegate_server.operators.key_ring import ApiKey, KeyRing
 from tidegate_server.operators.providers import read_providers
+from tidegate_server.owners.peers import DECISION, DEFINITIONS
 from tidegate_server.publishing.destinations import destination_of
 from tidegate_server.publishing.publisher import Publisher
 from tidegate_server.routing.routes import words_of_paths
@@ -73,14 +74,12 @@ if TYPE_CHECKING:
     from tidegate_server.hot.gap import Gap
     from tidegate_server.http.application import Handler
     from tidegate_server.operators.keys import Keys
-    from tidegate_server.partitions.peers import Peers
+    from tidegate_server.owners.peers import Peers
     from tidegate_server.settings.whole import Settings
     from tidegate_server.stores.decision_log.lines import LogBlock
     from tidegate_server.stores.port import Store
     from tidegate_server.workers.pools import Shared, WorkerPools
 
-DEFINITIONS, KEYS, DECISION = "definitions", "keys", "decision "
-"""The questions and notices that server workers send each other."""
 POLL_SECONDS = 0.25
 """How often other processes' changes are polled; a change is active within a second."""
 GRACE_SECONDS = 0.05
@@ -106,7 +105,7 @@ class Service:
         keys: the key material of the data directory.
         base_url: the address that callers reach the service by.
         crew: the worker processes.
-        gateway: the owners of other partitions; None if this is the only one.
+        peers: the owners of other partitions; None if this is the only one.
     """
 
     def __init__(
@@ -116,9 +115,9 @@ class Service:
         keys: Keys,
         base_url: str,
         pools: WorkerPools | Shared,
-        gateway: Peers | None = None,
+        peers: Peers | None = None,
     ) -> None:
-        self.gateway = gateway
+        self._peers = peers
         self.settings = settings
         self.store = store
         self.keys = keys
@@ -173,7 +172,7 @@ class Service:
             max_api_key_rate_limit_per_minute=settings.server.max_api_key_rate_limit_per_minute,
             definitions_changed=self._definitions_changed,
             api_keys_changed=self._api_keys_changed,
-            partitions=1 if gateway is None else gateway.count,
+            partitions=1 if peers is None else peers.count,
             proxies=TrustedProxies.of(settings.server.proxies),
             admit_key=self._admission.admit_text,
             challenges=ChallengeParts.of(keys.proofs, _turnstile(settings), lambda: self.base_url),
@@ -257,7 +256,6 @@ class Service:
             tells_limits=self.settings.server.rate_limit_header,
             lanes=self.lanes,
             access=self.access,
-            elsewhere=None if self.gateway is None else self.gateway.elsewhere,
             look_up=self._recorded_answers,
         )
 
@@ -390,15 +388,11 @@ class Service:
         )
 
     async def asked(self, what: str) -> object:
-        """Reply to another server worker: take over a change now, or search for a decision."""
+        """Reply to another owner: take over a change now, or search for a decision."""
         if what == DEFINITIONS:
             await self.runtimes.refresh()
             return True
-        if what == KEYS:
-            await self._refresh_keys()
-        else:
-            return await asyncio.to_thread(self._has_decision, UUID(what.removeprefix(DECISION)))
-        return None
+        return await asyncio.to_thread(self._has_decision, UUID(what.removeprefix(DECISION)))
 
     def _has_decision(self, decision_id: UUID) -> bool:
         with self.store.read() as connection:
@@ -417,7 +411,7 @@ class Service:
 
         async def refresh() -> bool:
             is_active = await self.runtimes.refresh(tenant_id)
-            is_told = self.gateway is None or await self.gateway.tell(tenant_id, DEFINITIONS)
+            is_told = self._peers is None or await self._peers.tell(tenant_id, DEFINITIONS)
             return is_active and is_told
 
         return self._take_over(refresh)
@@ -426,8 +420,9 @@ class Service:
         """Make changed keys effective before the handler's answer is sent, on its worker thread."""
 
         async def refresh() -> bool:
+            # Only the owner of a tenant admits its keys, and it has made the change.
             await self._refresh_keys()
-            return self.gateway is None or await self.gateway.tell_all(KEYS)
+            return True
 
         self._take_over(refresh)
 
@@ -450,8 +445,6 @@ class Service:
         async with self._refreshing_keys:
             found = await asyncio.to_thread(self._read_keys)
             self.key_ring.replace(found)
-            if self.gateway is not None:
-                await self.gateway.replace(found)
             self.lanes.keep({key.tenant_text for key in found})
 
     async def _follow_changes(self) -> None:

@@ -11,7 +11,7 @@ import attrs
 import httpx2 as httpx
 from tools.cluster import EVENT, Cluster, Node
 
-from tidegate_server.nodes.forwarding import HOT
+from tidegate_server.owners.forwarding import HOT
 
 
 @attrs.define

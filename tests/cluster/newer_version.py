@@ -42,7 +42,7 @@ _CHANGES = {
     ),
     # Its lines and messages have members that the version before does not know.
     "stores/decision_log/lines.py": ('"duration_us":%d,', f'"duration_us":%d,"{COLUMN}":1,'),
-    "nodes/messages.py": (
+    "owners/messages.py": (
         "    term: int = 0\n",
         f"    term: int = 0\n    {COLUMN}: int = 1\n",
     ),

@@ -25,7 +25,8 @@ from uuid_utils import uuid7
 from tidegate_server.connection.handshakes import MOST_UNFINISHED
 from tidegate_server.framing import framed
 from tidegate_server.nodes.certificate import contexts
-from tidegate_server.nodes.messages import (
+from tidegate_server.operators.keys import load_keys
+from tidegate_server.owners.messages import (
     Answered,
     Asked,
     Batch,
@@ -36,10 +37,8 @@ from tidegate_server.nodes.messages import (
     Outcomes,
     Standing,
     decode,
-    decode_answered,
     encode,
 )
-from tidegate_server.operators.keys import load_keys
 from tidegate_server.settings.bounds import split_address
 from tidegate_server.stores.directory.claims import MEMBERS, session_name
 
@@ -308,26 +307,27 @@ class Fellow:
         """Whether the owner says that it takes calls."""
         return self._read() == Standing(is_owner=True)
 
-    def ask(self, name: str, target: bytes, body: bytes, *, is_repeated: bool) -> Answered:
+    def ask(self, name: bytes, target: bytes, body: bytes, *, is_repeated: bool) -> Answered:
         """Hand a call on, and wait for its answer."""
         self.send(name, target, body, is_repeated=is_repeated)
         return self.answer()
 
     def send(
-        self, name: str, target: bytes, body: bytes, *, is_repeated: bool, term: int = 0
+        self, name: bytes, target: bytes, body: bytes, *, is_repeated: bool, term: int = 0
     ) -> None:
         """Hand a call on."""
         headers = [(b"x-service-api-key", self._api_key), (b"content-type", b"application/json")]
         asked = Asked("POST", target, headers, body, ("203.0.113.1", 1), "http")
-        call = HandedOn(name, is_repeated, encode(asked))
+        call = HandedOn(name, is_repeated, asked)
         self._number += 1
-        self._link.sendall(framed(encode(Batch("hot", self._number, 0, [call], term))))
+        self._link.sendall(framed(encode(Batch("hot", self._number, [call], term))))
 
     def answer(self) -> Answered:
         """The next answer."""
         outcome = self.outcome()
         assert outcome.refusal == ""
-        return decode_answered(outcome.answer)
+        assert outcome.answer is not None
+        return outcome.answer
 
     def outcome(self) -> Outcome:
         """What became of the next call."""
@@ -377,12 +377,12 @@ def test_a_call_that_is_asked_again_is_decided_once(
     """Under its id it gets the recorded answer, without an idempotency key of the caller."""
     fellow = Fellow(made, 1, 1)
     assert fellow.is_welcome()
-    name = str(uuid7())
+    name = uuid7().bytes
     first = fellow.ask(name, target, body, is_repeated=False)
     again = fellow.ask(name, target, body, is_repeated=True)
     assert (first.status, again.status) == (200, 200)
     assert again.body == first.body
-    other = fellow.ask(str(uuid7()), target, body, is_repeated=True)
+    other = fellow.ask(uuid7().bytes, target, body, is_repeated=True)
     assert other.status == 200
     assert other.body != first.body
     fellow.close()
@@ -392,7 +392,7 @@ def test_a_call_that_is_asked_twice_at_once_is_decided_once(made: Cluster) -> No
     """The second one waits for the outcome of the first."""
     fellow = Fellow(made, 2, 1)
     assert fellow.is_welcome()
-    name, body = str(uuid7()), orjson.dumps(EVENT)
+    name, body = uuid7().bytes, orjson.dumps(EVENT)
     for is_repeated in (False, True):
         fellow.send(name, b"/api/v1/runtime/mitigation", body, is_repeated=is_repeated)
     assert fellow.answer().body == fellow.answer().body
@@ -408,7 +408,7 @@ def test_a_call_for_the_owner_of_another_term_is_not_taken(made: Cluster) -> Non
     assert fellow.is_welcome()
     target, body = b"/api/v1/runtime/mitigation", orjson.dumps(EVENT)
     for term, refusal in ((found[0] + 1, "not-owner"), (found[0], ""), (found[0] + 2, "not-owner")):
-        fellow.send(str(uuid7()), target, body, is_repeated=False, term=term)
+        fellow.send(uuid7().bytes, target, body, is_repeated=False, term=term)
         assert fellow.outcome().refusal == refusal
     fellow.close()
 
@@ -424,9 +424,9 @@ def test_a_message_of_a_newer_version_ends_its_link_alone(made: Cluster) -> None
     assert [(each["peer"], "later" in each["reason"]) for each in ended] == [("fellow", True)]
     longer = Fellow(made, 5, 2)
     assert longer.is_welcome()
-    longer.send_raw(["batch", "hot", 1, 0, [], 0, "later"])
+    longer.send_raw(["batch", "hot", 1, [], 0, "later"])
     body = orjson.dumps(EVENT)
-    answer = longer.ask(str(uuid7()), b"/api/v1/runtime/mitigation", body, is_repeated=False)
+    answer = longer.ask(uuid7().bytes, b"/api/v1/runtime/mitigation", body, is_repeated=False)
     assert answer.status == 200
     longer.close()
     fellow.close()

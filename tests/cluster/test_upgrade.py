@@ -16,7 +16,7 @@ from tests.faults.restart import Kind, Run
 from tools.cluster import READY_SECONDS, Cluster, Node, cluster
 from tools.database_pair import Pair
 
-from tidegate_server.nodes.forwarding import HOT
+from tidegate_server.owners.forwarding import HOT
 from tidegate_server.stores.databases import migrate, need_partitions
 from tidegate_server.stores.migrations import HEAD
 

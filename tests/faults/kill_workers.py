@@ -27,7 +27,7 @@ from tests.faults.target import UNLIMITED, Target
 from tests.faults.traffic import BEACON, Traffic, definitions
 
 from tidegate_server.hot.batch import PATH as BATCH
-from tidegate_server.partitions.forwarding import HOLD_SECONDS
+from tidegate_server.partitions.worker import HOLD_SECONDS
 from tidegate_server.stores.directory.lock import lock_path, read_holder
 
 CONNECTIONS = 6
@@ -40,7 +40,7 @@ BATCH_CALLS = 6
 AFTER_SECONDS = 0.5
 """How long the load goes on once all answer again."""
 REPLAYED = 60
-TAKEN = "calls that another owner left are taken"
+TAKEN = "calls that were asked before are taken"
 WAIT_SECONDS = 180.0
 """Four workers that start together on two cores that others use have taken fifty seconds."""
 SNAPSHOT_EVERY = 1_000

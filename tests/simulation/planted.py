@@ -14,15 +14,14 @@ from typing import Any
 import attrs
 from tests.simulation.world.partition_log import MemoryLog
 
-from tidegate_server import asgi
 from tidegate_server.hot.idempotency import IdempotencyKeys
 from tidegate_server.hot.recorder import Recorder
 from tidegate_server.hot.seen_keys import KeyFilter
 from tidegate_server.nodes.following import Following
-from tidegate_server.nodes.forwarding import Forwarding
-from tidegate_server.nodes.inbox import Inbox
 from tidegate_server.nodes.partition import NodePartition
 from tidegate_server.nodes.term import Term
+from tidegate_server.owners.forwarding import Forwarding
+from tidegate_server.owners.inbox import Inbox
 
 
 @attrs.frozen
@@ -85,16 +84,16 @@ FAULTS = {
         IdempotencyKeys, "take_again", " or self.is_running(key)", ""
     ),
     "a repeated call is decided again": Fault(
-        asgi, "_one", "given is not None and given.is_repeated", "False"
+        Inbox, "_take_calls", "if message.is_repeated:", "if False:"
     ),
     "a gateway does not say that it repeats a call": Fault(
         Forwarding,
-        "_handed_on",
-        "is_repeated, waiting.is_handed_on = waiting.is_handed_on, True",
-        "is_repeated = False",
+        "_send",
+        "is_repeated, held.is_handed_on, held.link = held.is_handed_on, True, link",
+        "is_repeated, held.link = False, link",
     ),
     "a call in progress is begun again": Fault(
-        Inbox, "take", "flight = self._flights.get(call.id)", "flight = None"
+        Inbox, "_take_calls", "flight = flights.get(call_id)", "flight = None"
     ),
     "reads are answered without a session": Fault(
         Inbox, "_run", "confirmed is None or await confirmed", "True"
@@ -106,10 +105,10 @@ FAULTS = {
         "level = self._follower.decider.level()",
     ),
     "a limit counts a repeated call twice": Fault(
-        asgi,
-        "_one",
-        "key = hot.admission.credential(headers)",
-        "key = hot.admission.admit(headers)",
+        Inbox,
+        "_look_up",
+        'call.key = hot.admission.key_of(call.credential or b"")',
+        'call.key = hot.admission.key_of(call.credential or b""); hot.admission.count(call.key)',
     ),
     "an owner goes on after its log was fenced": Fault(
         Term, "_end", "self._loop.call_soon_threadsafe(self.over.set)", "pass"

@@ -13,7 +13,6 @@ from tidegate_server.hot import (
     admission,
     call_queue,
     given_id,
-    handed_on,
     hot_path,
     idempotency,
     rate_limit,
@@ -21,21 +20,18 @@ from tidegate_server.hot import (
     seen_keys,
 )
 from tidegate_server.http import access_log
-from tidegate_server.nodes import (
+from tidegate_server.nodes import core, following, membership, partition, term
+from tidegate_server.owners import (
+    answers,
     application,
-    core,
-    following,
     forwarding,
     hot_paths,
     inbox,
     inboxes,
     links,
-    membership,
-    partition,
     peers,
-    plain,
     route_lookup,
-    term,
+    transports,
 )
 from tidegate_server.turns import account, call, gate, lane, lanes, line
 
@@ -43,6 +39,7 @@ MODULES: tuple[ModuleType, ...] = (
     access_log,
     account,
     admission,
+    answers,
     application,
     asgi,
     call,
@@ -55,7 +52,6 @@ MODULES: tuple[ModuleType, ...] = (
     gate,
     gateway,
     given_id,
-    handed_on,
     hot_path,
     hot_paths,
     idempotency,
@@ -69,12 +65,12 @@ MODULES: tuple[ModuleType, ...] = (
     ownership,
     partition,
     peers,
-    plain,
     rate_limit,
     recorder,
     route_lookup,
     seen_keys,
     term,
+    transports,
 )
 """The modules that seeds run."""
 TICK_SECONDS = 0.04

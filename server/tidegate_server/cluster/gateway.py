@@ -1,28 +1,17 @@
-"""A gateway: accepts any call and has the owner of its tenant's partition decide it.
+"""A gateway: accepts calls for one partition and has its owner decide them.
 
-A driver passes calls in, calls :meth:`Gateway.turn` once in each turn of its loop, sends the
-result, and calls :meth:`Gateway.tick` often.  Each call gets exactly one outcome, within
-``Bounds.time``.
+A driver passes calls in by their ids, calls :meth:`Gateway.turn` once in each turn of its loop,
+sends what is named there, and calls :meth:`Gateway.tick` often.  Each call gets exactly one
+outcome, within ``Bounds.time``.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable
 
 import attrs
 
-from tidegate_server.cluster.messages import (
-    ASK_AGAIN,
-    Answer,
-    Answers,
-    Batch,
-    Call,
-    Outcome,
-    Reason,
-    Refusal,
-    Send,
-)
+from tidegate_server.cluster.messages import ASK_AGAIN, Reason
 
 
 @attrs.frozen
@@ -32,11 +21,11 @@ class Bounds:
     Attributes:
         time: when a call is rejected, whatever its state.
         hold: how long a call waits while there is no owner to ask.
-        ask_again: how long an owner may leave a batch without an outcome.
+        ask_again: how long an owner may leave calls without an outcome.
         backoff: wait between two attempts at an owner that rejects calls.
         calls: most calls held at once; further ones are rejected.
         size: most bytes of bodies held at once.
-        batch: most calls in one batch.
+        batch: most calls sent at once.
     """
 
     time: float = 5.0
@@ -48,11 +37,27 @@ class Bounds:
     batch: int = 256
 
 
+@attrs.frozen
+class Send:
+    """Calls to send to a member.
+
+    Attributes:
+        member: the member.
+        number: of this sending, from 1; their outcomes repeat it.
+        ids: the calls, in order of arrival.
+    """
+
+    member: str
+    number: int
+    ids: tuple[bytes, ...]
+
+
 @attrs.define(eq=False)
 class _Held:
     """A call without an outcome so far."""
 
-    call: Call
+    id: bytes
+    size: int
     ends: float
     """When it is rejected at the latest."""
     homeless_since: float | None = None
@@ -60,37 +65,32 @@ class _Held:
     not_before: float = 0.0
     """When it may be sent again."""
     flight: int = 0
-    """Its batch; 0 while it waits here."""
+    """The number of its sending; 0 while it waits here."""
 
 
 @attrs.define(eq=False)
 class _Flight:
-    """A batch in flight."""
+    """Calls that were sent together."""
 
     member: str
     sent_at: float
-    ids: dict[str, None]
-    """Its calls without an outcome, in order."""
+    ids: dict[bytes, None]
+    """Those without an outcome, in order."""
 
 
 class Gateway:
-    """A process's calls without an outcome, and the members they were sent to.
+    """A process's calls for a partition without an outcome, and the members they were sent to.
 
     Args:
-        name: name of the process, unique among running ones; it is in each batch.
-        new_id: returns a new, unique decision id.
         bounds: limits of times and sizes.
     """
 
-    def __init__(self, name: str, new_id: Callable[[], str], bounds: Bounds | None = None) -> None:
-        self.name = name
-        self._new_id = new_id
+    def __init__(self, bounds: Bounds | None = None) -> None:
         self._bounds = bounds or Bounds()
-        self._owners: Mapping[int, str] = {}
-        self._partitions: Mapping[str, int] = {}
-        self._held: dict[str, _Held] = {}  # in order of their ends
+        self._owner: str | None = None
+        self._held: dict[bytes, _Held] = {}  # in order of their ends
         self._ready: list[_Held] = []
-        self._waiting: dict[str, _Held] = {}
+        self._waiting: dict[bytes, _Held] = {}
         self._flights: dict[int, _Flight] = {}  # in order of sending
         self._size = 0
         self._number = 0
@@ -99,109 +99,91 @@ class Gateway:
         """Number of calls without an outcome."""
         return len(self._held)
 
-    def call(self, tenant: str, key: str | None, body: bytes, now: float) -> Call | Refusal:
-        """Accept a call.
+    def hold(self, call_id: bytes, size: int, now: float) -> bool:
+        """Accept a call, unless the gateway is full.
 
         Args:
-            tenant: the call's tenant.
-            key: the caller's idempotency key.
-            body: the input of the decision.
+            call_id: its unique id, under which its outcome will arrive.
+            size: of its body, in bytes.
             now: monotonic seconds.
 
         Returns:
-            The call with its decision id, under which its outcome will arrive; or the rejection if
-            the gateway is full.
+            Whether it was accepted.
         """
-        call = Call(self._new_id(), tenant, key, body)
         bounds = self._bounds
-        if len(self._held) >= bounds.calls or self._size + len(body) > bounds.size:
-            return Refusal(call.decision_id, "full")
-        held = _Held(call, now + bounds.time)
-        self._held[call.decision_id] = held
+        if len(self._held) >= bounds.calls or self._size + size > bounds.size:
+            return False
+        held = _Held(call_id, size, now + bounds.time)
+        self._held[call_id] = held
         self._ready.append(held)
-        self._size += len(body)
-        return call
+        self._size += size
+        return True
 
-    def place(self, owners: Mapping[int, str], partitions: Mapping[str, int]) -> None:
-        """Set who owns what; if that has changed, the next turn sends the calls that wait.
+    def place(self, owner: str | None) -> None:
+        """Set the owner; if it has changed, the next turn sends the calls that wait.
 
         Args:
-            owners: the member that owns each partition, as far as there is one.
-            partitions: the partition of each tenant.
+            owner: the member; None while there is none.
         """
-        if (owners, partitions) != (self._owners, self._partitions):
+        if owner != self._owner:
             for held in self._waiting.values():
                 held.not_before = 0.0
             self._ready += self._waiting.values()
             self._waiting.clear()
-        self._owners, self._partitions = owners, partitions
+        self._owner = owner
 
     def turn(self, now: float) -> list[Send]:
-        """The batches to send now, with the calls since the last turn.
+        """The calls to send now: those since the last turn, and those that waited.
 
         Args:
             now: monotonic seconds.
 
         Returns:
-            One batch per partition, or more if one would be too large.
+            One sending, or more if one would be too large.
         """
-        ready, self._ready = self._ready, []
-        if not ready:
-            return []
-        groups: defaultdict[tuple[str, int], list[_Held]] = defaultdict(list)
-        for held in ready:
-            if held.call.decision_id not in self._held:
-                continue
-            partition = self._partitions.get(held.call.tenant)
-            owner = None if partition is None else self._owners.get(partition)
-            if partition is None or owner is None:
+        ready = [held for held in self._ready if held.id in self._held]
+        self._ready = []
+        if self._owner is None:
+            for held in ready:
                 self._wait(held, now)
-            else:
-                groups[owner, partition].append(held)
+            return []
         size = self._bounds.batch
         return [
-            self._batch(member, partition, group[first : first + size], now)
-            for (member, partition), group in groups.items()
-            for first in range(0, len(group), size)
+            self._send(self._owner, ready[first : first + size], now)
+            for first in range(0, len(ready), size)
         ]
 
-    def receive(self, answers: Answers, now: float) -> list[Outcome]:
-        """Accept outcomes of a batch.
+    def answered(self, call_id: bytes) -> bool:
+        """End a call that has its answer; return whether it was still without an outcome.
+
+        An answer counts from any member, since it is durable.
+        """
+        held = self._held.get(call_id)
+        if held is None:
+            return False
+        self._end(held)
+        return True
+
+    def refused(self, call_id: bytes, reason: str, number: int, now: float) -> bool:
+        """Take a member's refusal of a call; it counts only from the last one that was asked.
 
         Args:
-            answers: from the member that got the batch.
+            call_id: the call's id.
+            reason: why, as a :data:`~tidegate_server.cluster.messages.Reason`.
+            number: of the sending.
             now: monotonic seconds.
 
         Returns:
-            Those that end a call, for its caller.  An answer counts from any member, since it is
-            durable; a rejection counts only from the last owner asked.
+            Whether the refusal ends the call; otherwise it is asked again.
         """
-        ended: list[Outcome] = []
-        flight = self._flights.get(answers.number)
-        for outcome in answers.outcomes:
-            held = self._held.get(outcome.decision_id)
-            if held is None:
-                continue
-            if isinstance(outcome, Answer):
-                ended.append(outcome)
-                self._end(held)
-            elif held.flight == answers.number:
-                if outcome.reason in ASK_AGAIN:
-                    self._wait(held, now)
-                else:
-                    ended.append(outcome)
-                    self._end(held)
-            if flight is not None:
-                flight.ids.pop(outcome.decision_id, None)
-        if flight is not None and not flight.ids:
-            self._flights.pop(answers.number, None)
-        return ended
-
-    def answered(self, decision_id: str) -> None:
-        """End a call if the caller already has the answer."""
-        held = self._held.get(decision_id)
-        if held is not None:
+        held = self._held.get(call_id)
+        if held is None or held.flight != number:
+            return False
+        if reason not in ASK_AGAIN:
             self._end(held)
+            return True
+        self._wait(held, now)
+        return False
 
     def lost(self, member: str, now: float) -> None:
         """Handle a lost connection to a member: everything it was asked is asked again."""
@@ -209,20 +191,28 @@ class Gateway:
             for held in self._returned(number):
                 self._wait(held, now)
 
-    def tick(self, now: float) -> list[Refusal]:
+    def tick(self, now: float) -> list[tuple[bytes, Reason]]:
         """Reject calls past their time, and resend those that waited long enough.
 
         Args:
             now: monotonic seconds.
+
+        Returns:
+            The rejected calls.
         """
-        refused = [self._refuse(held, "unanswered") for held in self._past(now)]
+        refused: list[tuple[bytes, Reason]] = []
+        for held in self._past(now):
+            self._end(held)
+            refused.append((held.id, "unanswered"))
         for number in self._unanswered(now):
             self._ready += self._returned(number)
         for held in list(self._waiting.values()):
-            if held.homeless_since is not None and self._homeless_end(held) <= now:
-                refused.append(self._refuse(held, "no-owner"))
+            since = held.homeless_since
+            if since is not None and since + self._bounds.hold <= now:
+                self._end(held)
+                refused.append((held.id, "no-owner"))
             elif held.not_before <= now:
-                del self._waiting[held.call.decision_id]
+                del self._waiting[held.id]
                 self._ready.append(held)
         return refused
 
@@ -235,45 +225,40 @@ class Gateway:
 
     def _wait(self, held: _Held, now: float) -> None:
         """Hold a call until there is an owner to ask."""
-        held.flight = 0
+        self._leave(held)
         held.not_before = now + self._bounds.backoff
         if held.homeless_since is None:
             held.homeless_since = now
-        self._waiting[held.call.decision_id] = held
+        self._waiting[held.id] = held
 
     def _end(self, held: _Held) -> None:
-        identity = held.call.decision_id
-        del self._held[identity]
-        self._waiting.pop(identity, None)
-        self._size -= len(held.call.body)
+        del self._held[held.id]
+        self._waiting.pop(held.id, None)
+        self._size -= held.size
+        self._leave(held)
+
+    def _leave(self, held: _Held) -> None:
+        """Take a call out of the sending it is part of."""
         flight = self._flights.get(held.flight)
         if flight is not None:
-            flight.ids.pop(identity, None)
+            flight.ids.pop(held.id, None)
             if not flight.ids:
                 del self._flights[held.flight]
+        held.flight = 0
 
-    def _refuse(self, held: _Held, reason: Reason) -> Refusal:
-        self._end(held)
-        return Refusal(held.call.decision_id, reason)
+    # --- calls that were sent together ----------------------------------------------------
 
-    def _homeless_end(self, held: _Held) -> float:
-        since = held.homeless_since
-        return held.ends if since is None else since + self._bounds.hold
-
-    # --- batches --------------------------------------------------------------------------
-
-    def _batch(self, member: str, partition: int, group: list[_Held], now: float) -> Send:
+    def _send(self, member: str, group: Iterable[_Held], now: float) -> Send:
         self._number += 1
         for held in group:
             held.flight = self._number
-        calls = tuple([held.call for held in group])
-        ids = dict.fromkeys([call.decision_id for call in calls])
-        self._flights[self._number] = _Flight(member, now, ids)
-        return Send(member, Batch(self.name, self._number, partition, calls))
+        ids = tuple([held.id for held in group])
+        self._flights[self._number] = _Flight(member, now, dict.fromkeys(ids))
+        return Send(member, self._number, ids)
 
     def _returned(self, number: int) -> list[_Held]:
-        """The calls of a batch that is given up, except those already sent elsewhere."""
-        found = [self._held.get(identity) for identity in self._flights.pop(number).ids]
+        """The calls of a sending that is given up, except those already sent elsewhere."""
+        found = [self._held.get(each) for each in self._flights.pop(number).ids]
         returned = [held for held in found if held is not None and held.flight == number]
         for held in returned:
             held.flight = 0
@@ -288,7 +273,7 @@ class Gateway:
         return past
 
     def _unanswered(self, now: float) -> list[int]:
-        """Batches that their owner has not answered in time."""
+        """Sendings that their owner has not answered in time."""
         numbers = []
         for number, flight in self._flights.items():
             if flight.sent_at + self._bounds.ask_again > now:

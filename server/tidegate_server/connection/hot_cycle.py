@@ -7,13 +7,12 @@ from http import HTTPStatus
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Protocol
 
-from tidegate_server.hot.admission import JSON, credential_of
+from tidegate_server.hot.admission import credential_of
 from tidegate_server.hot.hot_path import finished
 from tidegate_server.http.answer import Answer
 from tidegate_server.http.headers import REQUEST_ID_HEADER, given_request_id, request_id_of
 from tidegate_server.http.limits import MAX_BODY_BYTES, too_large
 from tidegate_server.http.problems import Problem
-from tidegate_server.http.request import require_media_type
 from tidegate_server.turns.call import HotCall
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class HotCycle(HotCall):
         "response_complete",
     )
     _hot: HotPath | None
-    """Decides the call; None if another process does, which gives complete answers."""
+    """Decides the call; None if another process does."""
     _add: Callable[[HotCall], None]
     """Hands the complete call to another process."""
 
@@ -132,13 +131,7 @@ class HotCycle(HotCall):
         self.body = b""
         self._refusal = None
         try:
-            elsewhere = hot.elsewhere
-            if elsewhere is not None:
-                self.credential = elsewhere.credential_elsewhere(headers)
-            if self.credential is None:
-                self.key = hot.admission.admit(headers)
-            else:
-                require_media_type(headers, (JSON,))
+            self.key = hot.admission.admit(headers)
         except Problem as problem:
             self._refusal = problem
 
@@ -237,8 +230,9 @@ class HotCycle(HotCall):
     def decided(self, body: bytes) -> None:
         if self._is_answered:
             return
-        assert self._hot is not None
-        if self._hot.tells_limits:
+        if self._hot is None:
+            self._has_passed = True
+        elif self._hot.tells_limits:
             self.answer(Answer(body))
             return
         self._is_answered = True

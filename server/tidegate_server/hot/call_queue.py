@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tidegate_server.hot.idempotency import IdempotencyKeys, Recorded, Running
     from tidegate_server.hot.metrics import HotMetrics
     from tidegate_server.hot.recorder import Recorder
-    from tidegate_server.http.answer import Header, Outcome
+    from tidegate_server.http.answer import Outcome
     from tidegate_server.operators.key_ring import ApiKey
     from tidegate_server.turns.call import HotCall
     from tidegate_server.turns.lane import Lane, Step
@@ -61,16 +61,6 @@ class Run(Protocol):
     """Runs native work, here or on a thread."""
 
     async def __call__(self, work: Callable[[], T]) -> T: ...
-
-
-class Elsewhere(Protocol):
-    """Other processes, which decide for other tenants."""
-
-    def forward(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
-        """Hand over the calls of their tenants; return the rest, in order."""
-
-    def credential_elsewhere(self, headers: Sequence[Header]) -> bytes | None:
-        """Return the credential of a call that another process admits; None if this one does."""
 
 
 AT_ONCE = MAX_ROW_ENTRIES
@@ -113,8 +103,6 @@ class CallQueue:
     lanes: Lanes
     answers_of: Callable[[Block], Sequence[bytes | None]] = attrgetter("answers")
     """Returns the answers to the callers of a block's decisions."""
-    elsewhere: Elsewhere | None = None
-    """Takes the calls of tenants that another process decides for."""
     signatures: Signatures = attrs.field(init=False)
     """Finds what the signatures of agents prove."""
     _arrived: list[HotCall] = attrs.field(factory=list, init=False)
@@ -152,10 +140,7 @@ class CallQueue:
         lanes = self.lanes
         lanes.turn += 1
         try:
-            calls: Sequence[HotCall]
             calls, self._arrived = self._arrived, []
-            if calls and self.elsewhere is not None:
-                calls = self.elsewhere.forward(calls)
             if calls:
                 self._sort(self.admission.admit_calls(calls))
             end = time.perf_counter_ns() + TURN_NS

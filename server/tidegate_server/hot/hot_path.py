@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from tidegate.evaluation.native import Block
     from tidegate_server.engines.engines import Runtimes
     from tidegate_server.hot.admission import Admission
-    from tidegate_server.hot.call_queue import Elsewhere
     from tidegate_server.hot.idempotency import IdempotencyKeys
     from tidegate_server.hot.metrics import HotMetrics
     from tidegate_server.hot.recorder import Recorder
@@ -95,9 +94,6 @@ class HotPath:
     access: AccessLog = attrs.field(factory=AccessLog)
     answers_of: Callable[[Block], Sequence[bytes | None]] = attrgetter("answers")
     """Returns the answers to the callers of a block's decisions."""
-    elsewhere: Elsewhere | None = None
-    """Forwards calls to other processes that decide for other tenants; None if there are no others.
-    """
     look_up: Callable[[UUID, Sequence[bytes]], Mapping[bytes, bytes]] = _nothing
     """Returns the answers of a tenant's decisions in the log, by id; called on a worker thread."""
     queue: CallQueue = attrs.field(init=False, repr=False)
@@ -114,7 +110,6 @@ class HotPath:
             self.clock,
             self.lanes,
             self.answers_of,
-            self.elsewhere,
         )
 
     def of(self, credential: bytes | None) -> HotPath:  # noqa: ARG002 - the same form for all

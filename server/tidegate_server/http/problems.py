@@ -90,10 +90,9 @@ KINDS: Mapping[str, Kind] = {
 OUTCOME_NOT_KNOWN = "outcome-not-known"
 """The reason of a change that may have been made."""
 _REASONS: Mapping[str, tuple[str, str]] = {
-    "away": ("overloaded", "the owner of the tenant's partition is away"),
-    "full": ("overloaded", "too many calls wait at this node"),
-    "no-owner": ("not-ready", "no node decides at the moment"),
-    "unanswered": ("not-ready", "the node that decides does not answer"),
+    "full": ("overloaded", "too many calls wait for the tenant's owner"),
+    "no-owner": ("not-ready", "no process decides for the tenant at the moment"),
+    "unanswered": ("not-ready", "the process that decides for the tenant does not answer"),
     "internal-error": ("internal-error", ""),
     OUTCOME_NOT_KNOWN: (
         "not-ready",

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tidegate_server.logging import log
-from tidegate_server.nodes.forwarding import TICK_SECONDS
-from tidegate_server.nodes.inboxes import Inboxes
-from tidegate_server.nodes.links import Link
 from tidegate_server.nodes.membership import Membership
 from tidegate_server.nodes.partition import NodePartition, Parts
-from tidegate_server.nodes.peers import Peers, has_decision
-from tidegate_server.nodes.route_lookup import RouteLookup
+from tidegate_server.owners.forwarding import TICK_SECONDS
+from tidegate_server.owners.inboxes import Inboxes
+from tidegate_server.owners.peers import Peers, has_decision
+from tidegate_server.owners.route_lookup import RouteLookup
 from tidegate_server.stores.base import StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -25,10 +24,11 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from tidegate_server.hot.hot_path import HotPath
-    from tidegate_server.nodes.forwarding import Forwarding
-    from tidegate_server.nodes.inbox import Inbox
     from tidegate_server.nodes.preparing import Prepare
-    from tidegate_server.nodes.route_lookup import RouteTable
+    from tidegate_server.owners.forwarding import Forwarding
+    from tidegate_server.owners.inbox import Inbox
+    from tidegate_server.owners.links import Link
+    from tidegate_server.owners.route_lookup import RouteTable
     from tidegate_server.stores.directory.members import Members
 
 _POLL_SECONDS = 0.005
@@ -117,7 +117,7 @@ class NodeCore:
 
     def link(self) -> Link:
         """Return the end of a new link from another node."""
-        return Link(self.inboxes.receive, self.inboxes.lost)
+        return self.inboxes.link()
 
     def peers_of(self, partition: int) -> Peers | None:
         """Return the peers of a partition; None while it is the only one."""

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from tidegate_server.connection.handshakes import Handshakes
 from tidegate_server.connection.protocol import Protocol, Shared, close_late_connections
 from tidegate_server.hot.metrics import HotMetrics
-from tidegate_server.nodes.application import NodeApplication
 from tidegate_server.nodes.certificate import contexts
 from tidegate_server.nodes.core import NodeCore, Surroundings
-from tidegate_server.nodes.hot_paths import NodeHotPaths
 from tidegate_server.nodes.preparing import Preparing
-from tidegate_server.nodes.route_lookup import RouteTable
+from tidegate_server.owners.application import OwnersApplication
+from tidegate_server.owners.hot_paths import OwnersHotPaths
+from tidegate_server.owners.route_lookup import RouteTable
 from tidegate_server.process import (
     BACKLOG,
     ListenError,
@@ -138,7 +138,7 @@ class _Node:
             ),
         )
         self._answer_hot_calls()
-        application = NodeApplication(core.forwardings, core.routes)
+        application = OwnersApplication(core.forwardings, core.routes)
         config = configuration(settings.server, application, self._shared)
         self._server = _NodeServer(
             config, lambda: started(base_url), core.answer_now, core.begin_stop
@@ -182,7 +182,7 @@ class _Node:
         core = self._core
         owned = [each.opened for each in core.partitions.values() if each.opened is not None]
         metrics = owned[0].hot.metrics if owned else HotMetrics()
-        self._shared.hot = NodeHotPaths(metrics, core.partitions, core.routes)
+        self._shared.hot = OwnersHotPaths(metrics, core.partitions, core.routes)
         if owned:
             self._shared.accept_limit = owned[0].service.application.accept_limit
 

@@ -14,16 +14,17 @@ import attrs
 
 from tidegate_server.logging import log
 from tidegate_server.nodes.following import Following
-from tidegate_server.nodes.forwarding import Forwarding
-from tidegate_server.nodes.inbox import Inbox
-from tidegate_server.nodes.peers import replying
 from tidegate_server.nodes.term import Term
+from tidegate_server.owners.forwarding import Forwarding
+from tidegate_server.owners.inbox import Inbox
+from tidegate_server.owners.peers import replying
+from tidegate_server.owners.transports import over_tls
 from tidegate_server.stores.base import StoreError, StoreUnavailableError
 
 if TYPE_CHECKING:
     import ssl
 
-    from tidegate_server.cluster.ownership import Duties
+    from tidegate_server.cluster.ownership import Duties, View
     from tidegate_server.hot.hot_path import HotPath
     from tidegate_server.nodes.following import Opened
     from tidegate_server.nodes.membership import Membership
@@ -70,12 +71,13 @@ class NodePartition:
         self.number = number
         self._parts = parts
         self.inbox = Inbox()
-        self.forwarding = Forwarding(parts.name, number, self.inbox, parts.calling)
+        self.forwarding = Forwarding(parts.name, number, self.inbox, over_tls(parts.calling))
         self.opened: Opened | None = None
         """Answers here while this node is the owner."""
         self._following: Following | None = None
         self._term: Term | None = None
         self._owning: asyncio.Task[None] | None = None
+        self._owner = ""
         self._is_closed = False
 
     @property
@@ -91,7 +93,7 @@ class NodePartition:
         if self._is_closed:
             return
         ownership = self._parts.membership.ownership
-        self.forwarding.place(ownership.view)
+        self._place(ownership.view)
         term = self._term
         is_handed_over = self.number in duties.hands_over
         if term is not None and (self.number not in ownership.held or is_handed_over):
@@ -101,6 +103,15 @@ class NodePartition:
             self._keep_following(self.number in duties.follows)
         elif self._owning is None:
             self._owning = asyncio.create_task(self._own())
+
+    def _place(self, view: View) -> None:
+        """Have calls forwarded to the owner that a view names, or to the last one."""
+        me, partition = view.members.get(self._parts.name), view.partitions.get(self.number)
+        if me is not None and partition is not None:
+            self._owner = partition.owner or self._owner
+            owner = view.members.get(self._owner)
+            address = "" if owner is None else owner.address
+            self.forwarding.place(self._owner, address, partition.term, me.run)
 
     def has_to_hand_over(self) -> bool:
         """Tell whether a stop has to wait: this node is the owner, or no owner can be reached."""
@@ -167,7 +178,7 @@ class NodePartition:
             opened = await term.open()
             if not term.over.is_set():
                 self.inbox.open(
-                    replying(opened.service, opened.application),
+                    replying(opened.service.asked, opened.application),
                     opened.hot,
                     claim.term,
                     lambda: term.has_ended() or not membership.owns(claim),

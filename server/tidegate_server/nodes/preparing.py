@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tidegate_server.hot.hot_path import HotPath
     from tidegate_server.http.application import Handler, HttpApplication
     from tidegate_server.operators.keys import Keys
-    from tidegate_server.partitions.peers import Peers
+    from tidegate_server.owners.peers import Peers
     from tidegate_server.settings.whole import Settings
     from tidegate_server.stores.directory.members import SharedClaim
     from tidegate_server.stores.postgresql import PostgresqlStore

@@ -60,7 +60,6 @@ def test_findings_and_referrers_are_listed() -> None:
     [
         *((reason, "not-ready") for reason in get_args(Reason) if reason != "full"),
         ("full", "overloaded"),
-        ("away", "overloaded"),
         ("internal-error", "internal-error"),
         (OUTCOME_NOT_KNOWN, "not-ready"),
         ("of a newer version", "not-ready"),

@@ -17,9 +17,9 @@ from tests.simulation.world.service import Preparing, Routes
 from tests.simulation.world.wires import ProcessMembers, ProcessWire
 
 from tidegate_server.hot.metrics import HotMetrics
-from tidegate_server.nodes.application import NodeApplication
 from tidegate_server.nodes.core import NodeCore, Surroundings
-from tidegate_server.nodes.hot_paths import NodeHotPaths
+from tidegate_server.owners.application import OwnersApplication
+from tidegate_server.owners.hot_paths import OwnersHotPaths
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World
@@ -96,8 +96,8 @@ class Process:
         self.loop: VirtualLoop
         self.loops: list[VirtualLoop] = []
         self.node: NodeCore | None = None
-        self.hot: NodeHotPaths
-        self.application: NodeApplication
+        self.hot: OwnersHotPaths
+        self.application: OwnersApplication
         self.ends: list[End] = []
         self.session: ProcessWire | None = None
         self.listens: Callable[[], Any] | None = None
@@ -184,7 +184,7 @@ class Process:
             ),
         )
         self._answer_hot_calls()
-        self.application = NodeApplication(node.forwardings, node.routes)
+        self.application = OwnersApplication(node.forwardings, node.routes)
         task = self.loop.create_task(node.run(self._serve))
         task.add_done_callback(self._exit)
 
@@ -212,7 +212,7 @@ class Process:
         if self.node is not None:
             owned = [each.opened for each in self.node.partitions.values() if each.opened]
             metrics = owned[0].hot.metrics if owned else HotMetrics()
-            self.hot = NodeHotPaths(metrics, self.node.partitions, self.node.routes)
+            self.hot = OwnersHotPaths(metrics, self.node.partitions, self.node.routes)
 
     async def _finish_local(self, hot: HotPath) -> None:
         until = self.mono + FINISH_SECONDS

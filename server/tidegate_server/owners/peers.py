@@ -1,9 +1,9 @@
-"""A node's own questions to its peers, the owners of partitions; they travel like calls."""
+"""A process's own questions to its peers, the owners of partitions; they travel like calls."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
@@ -11,22 +11,20 @@ from urllib.parse import quote, unquote
 import orjson
 
 from tidegate_server.logging import log
-from tidegate_server.nodes.messages import Asked
-from tidegate_server.service import DECISION
+from tidegate_server.owners.messages import Asked
 from tidegate_server.stores.base import StoreUnavailableError
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from tidegate_server.hot.call_queue import Elsewhere
     from tidegate_server.http.exchange import Receive, Scope, Send
-    from tidegate_server.nodes.forwarding import Forwarding
-    from tidegate_server.nodes.route_lookup import RouteLookup
-    from tidegate_server.operators.key_ring import ApiKey
-    from tidegate_server.service import Service
+    from tidegate_server.owners.forwarding import Forwarding
+    from tidegate_server.owners.route_lookup import RouteLookup
 
-BETWEEN_NODES = "tidegate"
-"""The scheme that marks a node's own questions; callers have that of their connection."""
+BETWEEN_OWNERS = "tidegate"
+"""The scheme that marks questions of peers; callers have that of their connection."""
+DEFINITIONS, DECISION = "definitions", "decision "
+"""A notice and a question that owners send each other."""
 TELL_SECONDS = 2.0
 """How long a change waits until a tenant's owner knows of it."""
 
@@ -37,11 +35,8 @@ class Peers:
     Args:
         number: of this partition.
         partitions: asks the owner of each.
-        whose: finds the partition of a tenant.
+        routes: finds the partition of a tenant.
     """
-
-    elsewhere: Elsewhere | None = None
-    """None, as the node's route lookup sends hot calls to the right owner."""
 
     def __init__(
         self, number: int, partitions: Mapping[int, Forwarding], routes: RouteLookup
@@ -55,11 +50,12 @@ class Peers:
         """The number of partitions."""
         return len(self._partitions)
 
-    async def replace(self, keys: Iterable[ApiKey]) -> None:
-        """See :class:`~tidegate_server.partitions.peers.Others`; nodes look keys up instead."""
-
     async def tell(self, tenant_id: UUID, what: str) -> bool:
-        """See :class:`~tidegate_server.partitions.peers.Others`."""
+        """Have a tenant's owner take over a change now, rather than at its next poll.
+
+        Returns:
+            Whether it has, or will when it starts.
+        """
         # An owner that isn't told looks within a second.
         try:
             number = await self._routes.partition_of_tenant(tenant_id)
@@ -69,13 +65,6 @@ class Peers:
                 return await question(self._partitions[number], what) is not None
         except (StoreUnavailableError, TimeoutError):
             return False
-
-    async def tell_all(self, what: str) -> bool:  # noqa: ARG002
-        """See :class:`~tidegate_server.partitions.peers.Others`.
-
-        Only a tenant's owner reads its keys, and it has made the change.
-        """
-        return True
 
 
 async def has_decision(partitions: Mapping[int, Forwarding], decision_id: UUID) -> int | None:
@@ -89,33 +78,33 @@ async def has_decision(partitions: Mapping[int, Forwarding], decision_id: UUID) 
 
 async def question(partition: Forwarding, what: str) -> Any:
     """Return the reply of a partition's owner to a question; None if there is none."""
-    asked = Asked("GET", b"/" + quote(what, safe="").encode(), [], b"", None, BETWEEN_NODES)
+    asked = Asked("GET", b"/" + quote(what, safe="").encode(), [], b"", None, BETWEEN_OWNERS)
     answered = await partition.ask(asked)
     return orjson.loads(answered.body) if answered.status == HTTPStatus.OK else None
 
 
 def replying(
-    service: Service, application: Callable[[Scope, Receive, Send], Any]
+    reply: Callable[[str], Awaitable[object]], application: Callable[[Scope, Receive, Send], Any]
 ) -> Callable[[Scope, Receive, Send], Any]:
     """Return an application that also answers the questions of peers.
 
     Args:
-        service: replies to the questions.
+        reply: replies to a question.
         application: answers everything else.
     """
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["scheme"] != BETWEEN_NODES:
+        if scope["scheme"] != BETWEEN_OWNERS:
             await application(scope, receive, send)
             return
         what = unquote(scope["raw_path"].decode()).removeprefix("/")
-        status, reply = HTTPStatus.OK, None
+        status, found = HTTPStatus.OK, None
         try:
-            reply = await service.asked(what)
+            found = await reply(what)
         except Exception:
-            log.exception("a question of a node could not be answered", what=what)
+            log.exception("a question of a peer could not be answered", what=what)
             status = HTTPStatus.INTERNAL_SERVER_ERROR
         await send({"type": "http.response.start", "status": int(status), "headers": []})
-        await send({"type": "http.response.body", "body": orjson.dumps(reply)})
+        await send({"type": "http.response.body", "body": orjson.dumps(found)})
 
     return answer

@@ -1,7 +1,8 @@
-"""Messages between nodes on a link, one per frame.
+"""Messages between a gateway and an owner on a link, one per frame.
 
-A gateway says hello once, then forwards calls in batches. An owner reports whether it takes calls,
-and their outcomes.
+A gateway says hello once, then forwards calls: requests in batches, and hot calls in the plain form
+in blocks. An owner reports whether it takes calls, and their outcomes. Ids are UUIDs of version 7,
+in 16 bytes.
 """
 
 from __future__ import annotations
@@ -58,33 +59,61 @@ class Hello(msgspec.Struct, array_like=True, frozen=True, tag="hello"):
     partition: int = 0
 
 
+class Look(msgspec.Struct, array_like=True, frozen=True, tag="look"):
+    """Asks for the owner's standing, which shows that it is there."""
+
+
 class HandedOn(msgspec.Struct, array_like=True, frozen=True):
-    """A call in a batch.
+    """A request in a batch.
 
     Attributes:
         id: the id that the gateway gave it.
         is_repeated: whether it was forwarded before, to this owner or another.
-        request: :class:`Asked`, encoded.
+        asked: the request.
     """
 
-    id: str
+    id: bytes
     is_repeated: bool
-    request: bytes
+    asked: Asked
 
 
 class Batch(msgspec.Struct, array_like=True, frozen=True, tag="batch"):
-    """Calls that are forwarded together; names as in ``cluster/messages.py``.
+    """Requests that are forwarded together.
 
     Attributes:
-        term: of the addressed owner; an owner of another term takes none of the calls. 0 where it
-            can't be another: on the owner's node.
+        gateway: whose bounds hold for them, ``hot`` or ``others``; outcomes repeat it.
+        number: the number of their sending at that gateway, from 1; outcomes repeat it.
+        calls: the requests, in order of arrival.
+        term: of the addressed owner; an owner of another term takes none of them. 0 where it can't
+            be another: on the owner's node.
     """
 
     gateway: str
     number: int
-    partition: int
     calls: list[HandedOn]
     term: int = 0
+
+
+class Calls(msgspec.Struct, array_like=True, frozen=True, tag="calls"):
+    """Hot calls of one turn in the plain form, in columns; ``number`` and ``term`` as in a batch.
+
+    Attributes:
+        is_repeated: whether they were forwarded before, to this owner or another.
+        ids: the id of each call, under which it is decided.
+        paths: the path of each endpoint.
+        credentials: as they were sent.
+        request_ids: the callers', safe to send back.
+        bodies: the events.
+    """
+
+    number: int
+    term: int
+    is_repeated: bool
+    ids: list[bytes]
+    paths: list[str]
+    credentials: list[bytes]
+    request_ids: list[bytes | None]
+    bodies: list[bytes]
 
 
 class Outcome(msgspec.Struct, array_like=True, frozen=True):
@@ -93,32 +122,41 @@ class Outcome(msgspec.Struct, array_like=True, frozen=True):
     Attributes:
         id: the call's id.
         refusal: why to ask again, as a reason of ``cluster/messages.py``; empty for an answer.
-        answer: :class:`Answered`, encoded.
+        answer: None for a refusal.
     """
 
-    id: str
+    id: bytes
     refusal: str
-    answer: bytes
+    answer: Answered | None = None
 
 
 class Outcomes(msgspec.Struct, array_like=True, frozen=True, tag="outcomes"):
-    """Outcomes of calls from one batch; names as in ``cluster/messages.py``."""
+    """Outcomes of some calls of one sending, whose gateway and number they repeat."""
 
     gateway: str
     number: int
-    partition: int
     outcomes: list[Outcome]
 
 
+class Decided(msgspec.Struct, array_like=True, frozen=True, tag="decided"):
+    """The decisions of hot calls, as nearly every one ends: their answers have no more than a body.
+
+    Attributes:
+        ids: of the calls.
+        bodies: the answer of each.
+    """
+
+    ids: list[bytes]
+    bodies: list[bytes]
+
+
 class Standing(msgspec.Struct, array_like=True, frozen=True, tag="standing"):
-    """Whether the node takes calls now."""
+    """Whether the process takes calls now."""
 
     is_owner: bool
 
 
-Message: TypeAlias = Hello | Batch | Outcomes | Standing
+Message: TypeAlias = Hello | Look | Batch | Calls | Outcomes | Decided | Standing
 
 encode = msgspec.msgpack.Encoder().encode
 decode = msgspec.msgpack.Decoder(Message).decode
-decode_asked = msgspec.msgpack.Decoder(Asked).decode
-decode_answered = msgspec.msgpack.Decoder(Answered).decode

@@ -9,8 +9,8 @@ import pytest
 from uuid_utils import uuid7
 
 from tidegate_server.hot.metrics import HotMetrics
-from tidegate_server.nodes.inbox import Inbox
-from tidegate_server.nodes.messages import Asked, Batch, HandedOn, Outcome, Outcomes, encode
+from tidegate_server.owners.inbox import Inbox
+from tidegate_server.owners.messages import Asked, Batch, Decided, HandedOn, Outcome, Outcomes
 
 if TYPE_CHECKING:
     from tidegate_server.http.exchange import Receive, Scope, Send
@@ -33,17 +33,18 @@ def outcome_of(method: str, path: bytes, *, is_alive: bool) -> Outcome:
 
     async def run() -> Outcome:
         inbox = Inbox()
-        found: asyncio.Future[Outcomes] = asyncio.get_running_loop().create_future()
+        found: asyncio.Future[Outcomes | Decided] = asyncio.get_running_loop().create_future()
 
         async def confirm() -> bool:
             return is_alive
 
         hot: Any = Hot()
         inbox.open(application, hot, 3, lambda: False, lambda: asyncio.ensure_future(confirm()))
-        request = encode(Asked(method, path, [], b"", None, "http"))
-        batch = Batch("others", 1, 0, [HandedOn(str(uuid7()), False, request)], 3)
-        inbox.take(batch, found.set_result)
-        (outcome,) = (await found).outcomes
+        asked = Asked(method, path, [], b"", None, "http")
+        inbox.take(Batch("others", 1, [HandedOn(uuid7().bytes, False, asked)], 3), found.set_result)
+        outcomes = await found
+        assert isinstance(outcomes, Outcomes)
+        (outcome,) = outcomes.outcomes
         return outcome
 
     return asyncio.run(run())

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from tidegate_server.partitions.route_key import RouteKey, route_key_in
+from tidegate_server.owners.route_key import RouteKey, route_key_in
 
 
 def test_a_tenant_and_a_challenge_are_found_in_their_paths() -> None:

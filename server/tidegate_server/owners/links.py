@@ -1,4 +1,4 @@
-"""A link between two nodes: messages in both directions over one connection."""
+"""A link between two processes: messages in both directions over one connection."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from tidegate_server.framing import FrameProtocol
-from tidegate_server.nodes.messages import decode, encode
+from tidegate_server.owners.messages import decode, encode
 
 if TYPE_CHECKING:
-    from tidegate_server.nodes.messages import Message
+    from tidegate_server.owners.messages import Message
 
 Received: TypeAlias = "Callable[[Link, Message], None]"
 Lost: TypeAlias = "Callable[[Link], None]"

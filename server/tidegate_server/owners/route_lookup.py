@@ -1,6 +1,6 @@
 """Route lookup: find the partition of a request in the database, and cache it for good.
 
-A tenant lives in one partition for good, and a key belongs to one tenant. So a node's cache can
+A tenant lives in one partition for good, and a key belongs to one tenant. So a process's cache can
 lack entries, but can't be out of date. Only the public prefix of a credential is used; the owner
 checks whether it is valid, and the first partition's owner refuses unknown keys.
 """
@@ -16,13 +16,13 @@ from sqlalchemy import select
 
 from tidegate_server.hot.admission import credential_of
 from tidegate_server.operators.key_ring import prefix_of
-from tidegate_server.partitions.route_key import route_key_in, tenant_of_challenge
+from tidegate_server.owners.route_key import route_key_in, tenant_of_challenge
 from tidegate_server.stores.databases import reading_engine
 from tidegate_server.stores.rows.errors import translated
 from tidegate_server.stores.rows.tables import api_keys, tenants
 
 if TYPE_CHECKING:
-    from tidegate_server.nodes.messages import Asked
+    from tidegate_server.owners.messages import Asked
 
 K = TypeVar("K", bound="str | UUID")
 
