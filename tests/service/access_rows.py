@@ -59,6 +59,7 @@ BODIES: dict[str, Any] = {
     "read-arrival": None,
     "read-login-script": None,
     "read-login-style": None,
+    "read-login-mark": None,
     "list-tenants": None,
     "create-tenant": {"name": "{unique}"},
     "read-tenant": None,

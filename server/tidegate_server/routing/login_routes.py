@@ -21,6 +21,7 @@ _LOGIN_BYTES = 16 * 1024
 """The size limit for a body that anybody can send: it is read on the loop."""
 _SECOND_FACTOR = "/auth/second-factor"
 _HTML, _SCRIPT, _STYLE = "text/html", "text/javascript", "text/css"
+_MARK = "image/svg+xml"
 _NEXT = wire_operators.LoginStart
 _BROWSER: dict[str, Any] = {
     "tag": "operators",
@@ -236,6 +237,14 @@ LOGIN_ROUTES: tuple[Route, ...] = (
                 "The style of these pages",
                 "login.css",
                 _STYLE,
+                None,
+            ),
+            (
+                "/login/mark.svg",
+                "read-login-mark",
+                "The mark on these pages",
+                "mark.svg",
+                _MARK,
                 None,
             ),
         )
