@@ -20,12 +20,14 @@ import widget
 ROOT = Path(__file__).parents[1]
 NOTICES = "THIRD_PARTY_NOTICES.txt"
 CONSOLE = ROOT / "console"
+LUCIDE = CONSOLE / "licences" / "lucide-1.62.0.txt"
 EXTENSION = "tidegate-python"
 TARGET = "x86_64-unknown-linux-gnu"
 _TEXTS = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)", re.IGNORECASE)
 _RULE = "=" * 80
 _CRATES = "Crates that are linked into the extension of Tidegate:"
 _PACKAGES = "Packages that the console is made of:"
+_ICONS = "Icons of the console:"
 _FILES = "What the widget on the pages of challenges is made of:"
 
 
@@ -96,6 +98,7 @@ def of_server() -> Parts:
     return {
         _FILES: {title: [text] for title, text in widget.notices().items()},
         _PACKAGES: packages,
+        _ICONS: {"lucide 1.62.0  (ISC)": [LUCIDE.read_text().strip()]},
     }
 
 

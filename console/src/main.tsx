@@ -15,6 +15,8 @@ import { Answered } from "./parts/answer";
 import { ROUTES, type PageRoute } from "./routes";
 import "./style/tokens.css";
 import "./style/base.css";
+import "./style/frame.css";
+import "./style/parts.css";
 import { text } from "./text/en";
 
 function Console() {

@@ -15,7 +15,7 @@ def test_a_blocked_request_is_found_and_explained(owner: Watched) -> None:
     """The list is filtered to blocks; a decision shows the clause that fired and its event."""
     page = owner.page
     page.get_by_role("link", name="Decisions").click()
-    page.get_by_label("Action").select_option("block")
+    page.get_by_label("Answer").select_option("block")
     rows = page.get_by_role("row")
     expect(rows.nth(1)).to_contain_text("block")
     expect(page).to_have_url(re.compile("#"))

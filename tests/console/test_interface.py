@@ -28,7 +28,6 @@ NOT_SHOWN = {
     f"PUT {TENANT}/definitions": "whole documents are for files under version control",
     f"POST {TENANT}/entity-definitions/health": "the keys of a saved definition are judged",
     f"POST {TENANT}/policies/{{policy_id}}/simulate": "an explanation shows a real event",
-    f"GET {TENANT}/results/challenges": "the figures are in the Grafana dashboard",
     f"DELETE {TENANT}/active-mitigations/{{entity_id}}": "the lift of many takes one, too",
     f"GET {TENANT}/overrides/{{override_id}}": "the list has every member",
     f"PATCH {TENANT}/overrides/{{override_id}}": "one is ended and another made",

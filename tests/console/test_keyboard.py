@@ -110,6 +110,9 @@ def test_the_row_with_save_covers_nothing_that_has_the_focus(
         # What is loaded later pushes the form down, and a browser keeps no place at the very top.
         page.wait_for_load_state("networkidle")
         page.locator("main :is(input, textarea)").first.focus()
+        # The row stays in view from the first change on.
+        page.keyboard.type("x")
+        expect(page.locator(".save.changed")).to_be_visible()
         above = 0
         while not page.evaluate("document.activeElement.closest('.save') !== null"):
             # A browser scrolls after the key.

@@ -60,6 +60,7 @@ def test_who_signs_out_has_a_token_that_no_longer_counts(visitor: Watched, tmp_p
     try:
         page.goto(f"{said['base_url']}/console/#access_token={said['owner_token']}")
         assert plain_http.get(f"{said['base_url']}/api/v1/me", headers=bearer).status_code == 200
+        page.get_by_role("button", name="Account").click()
         page.get_by_role("button", name="Log out").click()
         page.wait_for_url("**/login?**")
         assert page.evaluate(STORED) is None
@@ -96,6 +97,7 @@ def logged_in(page: Page, directory: Path) -> Iterator[str]:
 def test_a_login_with_a_password_ends_in_the_console(visitor: Watched, tmp_path: Path) -> None:
     """The operator logs in at the page that nothing led to."""
     with logged_in(visitor.page, tmp_path):
+        visitor.page.get_by_role("button", name="Account").click()
         expect(visitor.page.get_by_role("button", name="Log out")).to_be_visible()
 
 

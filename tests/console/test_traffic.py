@@ -59,7 +59,7 @@ def test_a_visitor_is_found_by_the_address(owner: Watched) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{HOME}/decisions")
-    cells = page.locator("tbody tr td:nth-child(6)")
+    cells = page.locator("tbody tr td:nth-child(5)")
     address = cells.filter(has_text=re.compile(r"\d")).first.inner_text()
     page.get_by_label("Address or network").fill(address)
     page.keyboard.press("Enter")

@@ -41,11 +41,13 @@ export function DraftForm<O, D>(props: {
       )}
       <fieldset class="plain" disabled={refusal !== null}>
         {props.children}
-        <div class="row save">
+        <div class={draft.isChanged ? "row save changed" : "row save"}>
           <button class="primary" title={refusal ?? ""}>
             {words.save}
           </button>
-          <span role="status">{draft.saved ? words.saved : ""}</span>
+          <span role="status" class="quiet">
+            {draft.isChanged ? words.changed : draft.saved ? words.saved : ""}
+          </span>
         </div>
       </fieldset>
       {refusal !== null && <p class="quiet">{refusal}</p>}

@@ -33,7 +33,7 @@ export function Shelf<T extends { name: string }>(props: ShelfProps<T>) {
     <>
       <div class="row spread">
         <h1>{props.title}</h1>
-        <a class="button" href={`${base}/new`}>
+        <a class="button primary" href={`${base}/new`}>
           {props.create}
         </a>
       </div>
@@ -43,7 +43,14 @@ export function Shelf<T extends { name: string }>(props: ShelfProps<T>) {
         ask={(cursor) => props.ask(tenant_id, cursor)}
         columns={[name, ...props.columns]}
         keyOf={idOf}
-        empty={<p class="card">{props.empty}</p>}
+        empty={
+          <div class="card empty">
+            <p>{props.empty}</p>
+            <a class="button primary" href={`${base}/new`}>
+              {props.create}
+            </a>
+          </div>
+        }
       />
     </>
   );

@@ -10,9 +10,9 @@ const wavy = (colour: string) => ({
 
 export const theme = EditorView.theme({
   "&": {
-    border: "1px solid var(--muted)",
-    borderRadius: "6px",
-    backgroundColor: "var(--ground)",
+    border: "1px solid var(--field)",
+    borderRadius: "var(--radius)",
+    backgroundColor: "var(--surface)",
     color: "var(--text)",
   },
   "&.cm-focused": { outline: "2px solid var(--focus)", outlineOffset: "2px" },
@@ -35,7 +35,7 @@ export const theme = EditorView.theme({
   ".meaning p": { margin: "0 0 0.2rem" },
   ".meaning p:first-child": { fontFamily: "var(--mono)", fontSize: "0.86rem" },
   "&.cm-focused .cm-matchingBracket": { backgroundColor: "var(--line)" },
-  ".tok-string": { color: "var(--allow)" },
+  ".tok-string": { color: "var(--good)" },
   ".tok-number": { color: "var(--challenge)" },
   ".tok-comment": { color: "var(--muted)", fontStyle: "italic" },
   ".tok-keyword": { color: "var(--monitor)", fontWeight: "600" },

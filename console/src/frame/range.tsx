@@ -16,28 +16,32 @@ export function RangeSwitch() {
     else setFilters({ range: name, from: "", to: "" });
   };
   return (
-    <>
-      <label>
-        <span class="hidden">{words.range}</span>
-        <select
-          value={until === null ? chosen : OWN}
-          onChange={(event) => {
-            choose(event.currentTarget.value);
-          }}
-        >
-          {Object.entries(RANGES).map(([name, each]) => (
-            <option value={name}>{each.label}</option>
-          ))}
-          <option value={OWN}>{words.own}</option>
-        </select>
-      </label>
-      {until !== null && (
-        <>
-          <Time name="from" at={since} />
-          <Time name="to" at={until} />
-        </>
-      )}
-    </>
+    <label class="push">
+      <span class="hidden">{words.range}</span>
+      <select
+        value={until === null ? chosen : OWN}
+        onChange={(event) => {
+          choose(event.currentTarget.value);
+        }}
+      >
+        {Object.entries(RANGES).map(([name, each]) => (
+          <option value={name}>{each.label}</option>
+        ))}
+        <option value={OWN}>{words.own}</option>
+      </select>
+    </label>
+  );
+}
+
+/** The two times of a range that doesn't end now. */
+export function OwnRange() {
+  const { since, until } = period.value;
+  if (until === null) return null;
+  return (
+    <div class="own-range">
+      <Time name="from" at={since} />
+      <Time name="to" at={until} />
+    </div>
   );
 }
 

@@ -1,12 +1,12 @@
 /** Time ranges that end now, or between two times. */
 
 export const RANGES = {
-  "15m": { label: "last 15 min", seconds: 900, step: 60 },
-  "1h": { label: "last hour", seconds: 3_600, step: 60 },
-  "6h": { label: "last 6 h", seconds: 21_600, step: 300 },
-  "24h": { label: "last 24 h", seconds: 86_400, step: 900 },
-  "7d": { label: "last 7 days", seconds: 604_800, step: 3_600 },
-  "30d": { label: "last 30 days", seconds: 2_592_000, step: 21_600 },
+  "15m": { label: "Last 15 min", seconds: 900, step: 60 },
+  "1h": { label: "Last hour", seconds: 3_600, step: 60 },
+  "6h": { label: "Last 6 h", seconds: 21_600, step: 300 },
+  "24h": { label: "Last 24 h", seconds: 86_400, step: 900 },
+  "7d": { label: "Last 7 days", seconds: 604_800, step: 3_600 },
+  "30d": { label: "Last 30 days", seconds: 2_592_000, step: 21_600 },
 } as const;
 export type RangeName = keyof typeof RANGES;
 export const DEFAULT_RANGE: RangeName = "6h";

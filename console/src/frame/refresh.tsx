@@ -1,7 +1,9 @@
 /** Reloads data: on demand, every half minute, and when the service is back. */
 
-import { useEffect, useState } from "preact/hooks";
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { api, body, isPending, lostSince, queries } from "../api/client";
+import { Icon } from "../parts/icon";
 import { Moment } from "../parts/moment";
 import { text } from "../text/en";
 import { askAnew } from "./place";
@@ -18,31 +20,29 @@ function refresh(): void {
   void queries.invalidateQueries();
 }
 
+/** Whether data is reloaded every half minute. */
+export const follows = signal(false);
+
 export function Refresh() {
-  const [follows, setFollows] = useState(false);
+  const isFollowing = follows.value;
   useEffect(() => {
-    if (!follows) return;
+    if (!isFollowing) return;
     const timer = setInterval(refresh, FOLLOW_MS);
     return () => {
       clearInterval(timer);
     };
-  }, [follows]);
+  }, [isFollowing]);
   return (
-    <span class="row">
-      <button type="button" onClick={refresh}>
-        {words.refresh}
-      </button>
-      <label class="row check">
-        <input
-          type="checkbox"
-          checked={follows}
-          onChange={(event) => {
-            setFollows(event.currentTarget.checked);
-          }}
-        />
-        {words.follow}
-      </label>
-    </span>
+    <button
+      type="button"
+      class={isFollowing ? "live" : "square"}
+      title={isFollowing ? words.follow : words.refresh}
+      onClick={refresh}
+    >
+      <Icon name="refresh" />
+      <span class="hidden">{words.refresh}</span>
+      {isFollowing && words.live}
+    </button>
   );
 }
 

@@ -7,16 +7,19 @@ import { ProblemPanel } from "./problem";
 
 export function Answered<T>({
   of,
+  waiting = <Loading />,
   children,
 }: {
   of: UseQueryResult<T>;
+  /** Shown until there is an answer. */
+  waiting?: ComponentChildren;
   children: (data: T) => ComponentChildren;
 }) {
   const again = (): void => void of.refetch();
   return (
     <>
       {of.error && <ProblemPanel error={of.error} retry={again} />}
-      {of.data === undefined ? !of.error && <Loading /> : children(of.data)}
+      {of.data === undefined ? !of.error && waiting : children(of.data)}
     </>
   );
 }

@@ -3,7 +3,8 @@
 import { text } from "../text/en";
 
 export type Answer = keyof typeof text.actions;
-const SHAPES: Readonly<Record<Answer, string>> = {
+/** The shape of each answer, next to its word and colour. */
+export const SHAPES: Readonly<Record<Answer, string>> = {
   allow: "●",
   challenge: "▲",
   block: "■",

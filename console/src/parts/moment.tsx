@@ -1,11 +1,14 @@
-/** A time in the reader's zone, and in UTC on hover. */
+/** A time in the reader's zone, without the day if it is today; in UTC on hover. */
 
-const SHORT = new Intl.DateTimeFormat(undefined, { dateStyle: "short", timeStyle: "medium" });
+const TODAY = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const OTHER = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
 export function Moment({ at }: { at: string }) {
+  const time = new Date(at);
+  const isToday = time.toDateString() === new Date().toDateString();
   return (
     <time dateTime={at} title={at}>
-      {SHORT.format(new Date(at))}
+      {(isToday ? TODAY : OTHER).format(time)}
     </time>
   );
 }

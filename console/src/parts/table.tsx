@@ -10,8 +10,9 @@ import { ProblemPanel } from "./problem";
 export interface Column<T> {
   name: string;
   cell: (row: T) => ComponentChildren;
-  /** The alignment of the cell: numbers to the right, long texts wrapped. */
-  kind?: "number" | "text";
+  /** The form of the cell: numbers to the right, long texts wrapped, a text in one line that is cut,
+   * an address that isn't wrapped. */
+  kind?: "number" | "text" | "line" | "address";
 }
 
 export function Table<T>(props: {

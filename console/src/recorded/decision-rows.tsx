@@ -1,6 +1,7 @@
 /** Decisions as table rows: the request and the answer. */
 
 import type { Schemas } from "../api/client";
+import { agentOf } from "../parts/agent";
 import { Badge } from "../parts/badge";
 import { Foreign, marked } from "../parts/foreign";
 import { Moment } from "../parts/moment";
@@ -26,35 +27,49 @@ export function useDecisionColumns(): readonly Column<Row>[] {
       ),
     },
     { name: words.action, cell: (row) => <Badge answer={row.action} /> },
-    { name: words.reason, cell: (row) => text.reasons[row.reason] },
     {
       name: words.policy,
       kind: "text",
-      cell: (row) =>
-        row.policy_id === null
-          ? ""
-          : [names.get(row.policy_id) ?? row.policy_id, row.clause ?? ""]
-              .filter(Boolean)
-              .map(marked)
-              .join(", "),
+      cell: (row) => <Cause row={row} policy={names.get(row.policy_id ?? "") ?? row.policy_id} />,
     },
     {
       name: words.path,
-      kind: "text",
+      kind: "line",
       cell: (row) => (
-        <>
+        <span title={marked(row.path ?? "")}>
           <Foreign text={`${row.method ?? ""} ${row.path ?? ""}`} />
           {row.damaged && ` (${words.damaged})`}
-        </>
+        </span>
       ),
     },
-    { name: words.address, cell: (row) => <Foreign text={row.client_ip ?? ""} /> },
+    {
+      name: words.address,
+      kind: "address",
+      cell: (row) => <Foreign text={row.client_ip ?? ""} />,
+    },
     {
       name: words.agent,
-      kind: "text",
-      cell: (row) => <Foreign text={(row.user_agent ?? "").slice(0, 60)} />,
+      cell: (row) => (
+        <bdi title={marked(row.user_agent ?? "")}>{marked(agentOf(row.user_agent ?? ""))}</bdi>
+      ),
     },
   ];
+}
+
+/** The policy and clause of a decision, and the reason if it is another one. */
+function Cause({ row, policy }: { row: Row; policy: string | null }) {
+  const reason = text.reasons[row.reason];
+  if (policy === null) return <span class="quiet">{reason}</span>;
+  return (
+    <>
+      {marked(policy)}{" "}
+      <span class="quiet">
+        {[row.clause === null ? "" : marked(row.clause), row.reason === "policy" ? "" : reason]
+          .filter(Boolean)
+          .join(" · ")}
+      </span>
+    </>
+  );
 }
 
 export function DecisionRows({ label, rows }: { label: string; rows: readonly Row[] }) {

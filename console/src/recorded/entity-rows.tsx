@@ -26,8 +26,8 @@ export function EntityTable(props: { label: string; rows: readonly Schemas["Enti
           ),
         },
         { name: words.events, kind: "number", cell: (row) => row.events },
-        { name: text.actions.challenge, kind: "number", cell: (row) => row.challenge },
-        { name: text.actions.block, kind: "number", cell: (row) => row.block },
+        { name: text.overview.challenged, kind: "number", cell: (row) => row.challenge },
+        { name: text.overview.blocked, kind: "number", cell: (row) => row.block },
         { name: words.last, cell: (row) => <Moment at={row.last_seen_at} /> },
       ]}
     />

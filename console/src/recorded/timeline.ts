@@ -10,10 +10,14 @@ export type By = "action" | "policy" | "reason" | "api_key";
 /** The steps of the time range.
  *
  * @param of the split into series, or the policy to count.
+ * @param within since and until; the time range, without it.
  */
-export function useTimeline(of: { by: By } | { policy_id: string }) {
+export function useTimeline(
+  of: { by: By } | { policy_id: string },
+  within: { since: string; until?: string } = bounds(),
+) {
   const { tenant_id } = useTenant();
-  const query = { ...bounds(), step: period.value.step, ...of };
+  const query = { ...within, step: period.value.step, ...of };
   return useQuery({
     queryKey: ["timeline", tenant_id, query],
     queryFn: () =>

@@ -19,7 +19,7 @@ export const text = {
     overrides: "Bans and exemptions",
     entities: "Entities",
     replay: "Replay",
-    catalog: "Catalog",
+    catalog: "Field catalog",
     audit: "Audit",
     settings: "Settings",
   },
@@ -51,8 +51,14 @@ export const text = {
     old: "The data shown may be outdated.",
     pending:
       "Saved, but not active yet. The previous definitions apply until the new ones are compiled.",
-    follow: "every 30 s",
+    follow: "Refresh every 30 s",
+    live: "Live",
     link: "link",
+    menu: "Pages",
+    account: "Account",
+    fold: "Collapse navigation",
+    groups: { observe: "Observe", define: "Define", prove: "Prove" },
+    themes: { system: "System", light: "Light", dark: "Dark" },
     own: "Custom range",
     from: "From",
     to: "To",
@@ -80,21 +86,24 @@ export const text = {
   },
   decisions: {
     empty: "No decisions in this time range.",
+    clear: "Clear filters",
     teach: "Send an event with an API key to see its decision:",
     makeKey: "Create an API key",
     columns: {
       time: "Time",
-      action: "Action",
+      action: "Answer",
       reason: "Reason",
       policy: "Policy",
-      path: "Path",
+      path: "Request",
       address: "Address",
-      agent: "Agent",
+      agent: "Client",
       damaged: "damaged record",
     },
     filters: {
-      action: "Action",
+      action: "Answer",
+      title: "Filters",
       reason: "Reason",
+      policy: "Policy",
       path: "Path",
       address: "Address or network",
       method: "Method",
@@ -104,7 +113,13 @@ export const text = {
   decision: {
     why: "Why",
     event: "Event (redacted)",
-    entities: "Entities",
+    request: "Request",
+    noRequest: "no request",
+    via: "via",
+    lift: "Lift …",
+    openPolicy: "Open policy",
+    window: (value: number, threshold: number, seconds: number) =>
+      `${value} / ${threshold} in ${seconds} s`,
     recorded: "The explanation reproduces the recorded decision",
     differs: "The explanation doesn't reproduce the recorded decision",
     explaining: "Explaining …",
@@ -115,9 +130,13 @@ export const text = {
     revision: "Revision",
     took: "Duration",
     fired: "fired",
+    noMatch: (count: number) =>
+      count === 1 ? "1 action did not match" : `${count} actions did not match`,
+    noFire: (count: number) =>
+      count === 1 ? "1 policy did not fire" : `${count} policies did not fire`,
     didNotFire: "did not fire",
     active: "active mitigation",
-    back: "Back to decisions",
+    back: "Decisions",
     unknown: "unnamed",
     action: "Action",
   },
@@ -172,8 +191,8 @@ export const text = {
     blank: "(empty)",
     overTime: "Over time",
     matched: "Matched",
+    notMatched: "Not matched",
     looking: "Searching …",
-    lookedAt: "Searched",
     samples: "Samples",
     none: "No matching events in this time range.",
     recent: "Newest 10,000 events",
@@ -189,34 +208,56 @@ export const text = {
     counts: "Decisions",
     marked: (count: number) =>
       count === 1 ? "Decisions, and 1 change" : `Decisions, and ${count} changes`,
-    policies: "Policies with the largest changes",
+    rate: "Decisions",
+    blocked: "Blocked",
+    challenged: "Challenged",
+    solved: "Challenges solved",
+    solvedOf: (
+      now: { issued: number; solved: number },
+      before: { issued: number; solved: number },
+    ) =>
+      now.issued === 0
+        ? "No challenges in this time range"
+        : before.issued === 0
+          ? `${now.solved} of ${now.issued}`
+          : `${now.solved} of ${now.issued}; ${before.solved} of ${before.issued} before`,
+    held: "Under mitigation",
+    showHeld: "Entities under mitigation now",
+    atLeast: (count: string) => `${count}+`,
+    daemonsNow: "Daemons",
+    rateNow: (rate: string) => `${rate} decisions/s now`,
+    same: "no change",
+    than: "from the period before",
+    policies: "Policies by change",
     matches: "Matches",
-    before: "Before",
+    change: "Change",
+    entities: "Top entities",
+    fields: { "request.path": "Top paths", "derived.country": "Top countries" },
+    noCountries: "No countries in these events.",
     unchanged: "No changes in this time range.",
     changes: "Recent changes",
     total: "Total",
-    quiet: "No decisions in this time range.",
     errors: "Rule errors",
     splitBy: "Split by",
-    by: { action: "Action", policy: "Policy", reason: "Reason", api_key: "API key" },
+    by: { action: "Answer", policy: "Policy", reason: "Reason", api_key: "API key" },
     noSeries: "No data in this time range.",
-    overTime: "Over time",
+    overTime: "Decisions over time",
     most: (count: number) => `at most ${count} per step`,
+    health: "Health",
     ready: "The service is ready.",
     notReady: "The service isn't ready:",
-    standing: (status: {
-      revision: number;
-      keys: number | null;
-      evictions: number | null;
-      decisions_a_second: number;
-      daemons: number;
-    }) =>
-      `Revision ${status.revision}, ${status.keys ?? 0} entities in memory, ${status.evictions ?? 0} evicted, ${status.decisions_a_second} decisions per second, ${status.daemons} daemons.`,
+    revision: (revision: number) => `Definitions at revision ${revision}.`,
     behind: "The newest definitions aren't active yet.",
+    keys: (keys: string, most: string, evicted: string) =>
+      `${keys} of ${most} entities in memory, ${evicted} evicted.`,
+    daemons: (count: number) =>
+      count === 0 ? "No daemons." : count === 1 ? "1 daemon." : `${count} daemons.`,
+    snapshot: "Last snapshot:",
   },
   policies: {
     empty: "No policies yet. A policy decides who is allowed, challenged or blocked.",
     fromTraffic: "Create one from recorded traffic",
+    fromPack: "Add a pack",
     last: "Final: when it matches, later policies are skipped",
     columns: {
       modes: "Then",
@@ -237,12 +278,59 @@ export const text = {
   },
   audit: {
     empty: "No changes in this time range.",
-    kind: "Kind",
-    whole: "whole object",
+    kind: "Object",
+    whole: "all members",
     at: "Time",
-    actor: "Actor",
-    action: "Action",
-    change: "Change",
+    what: "Change",
+    change: "Members",
+    lifted: (count: number) =>
+      count === 1 ? "lifted 1 active mitigation" : `lifted ${count} active mitigations`,
+    liftedOne: (mode: string, key: string) => `lifted the ${mode} of ${key}`,
+    modes: { block: "block", challenge: "challenge", monitor: "monitoring" },
+    verbs: {
+      create: "created",
+      update: "changed",
+      delete: "deleted",
+      restore: "restored",
+      revoke: "revoked",
+      rotate: "rotated",
+      accept: "accepted",
+      cancel: "cancelled",
+      refresh: "refreshed",
+    } as Readonly<Record<string, string>>,
+    kinds: {
+      entity: "entity definition",
+      "replay-job": "replay",
+      "api-key": "API key",
+      "active-mitigation": "active mitigation",
+      override: "ban or exemption",
+      membership: "member",
+      tenant: "tenant",
+    } as Readonly<Record<string, string>>,
+  },
+  units: {
+    of: (label: string) => `Unit of ${label.toLowerCase()}`,
+    seconds: "seconds",
+    minutes: "minutes",
+    hours: "hours",
+    days: "days",
+  },
+  plot: {
+    scale: "Scale",
+    scales: { count: "Count", share: "Share", log: "Log" },
+    empty: "No decisions in this time range.",
+    total: "Total",
+    per: (seconds: number) => {
+      const [count, unit] =
+        seconds % 86_400 === 0
+          ? [seconds / 86_400, "day"]
+          : seconds % 3_600 === 0
+            ? [seconds / 3_600, "hour"]
+            : seconds % 60 === 0
+              ? [seconds / 60, "minute"]
+              : [seconds, "second"];
+      return count === 1 ? `per ${unit}` : `per ${count} ${unit}s`;
+    },
   },
   catalog: {
     empty: "No fields yet. Fields are learned from traffic.",
@@ -431,7 +519,7 @@ export const text = {
     create: "New mitigation",
     empty: "No mitigations yet. A mitigation defines how a clause treats visitors.",
     mode: "Mode",
-    ttl: "Duration (seconds)",
+    ttl: "Duration",
     challenge: "Challenge",
     provider: "Provider",
     difficulty: "Difficulty (1 to 10)",
@@ -577,6 +665,8 @@ export const text = {
     create: "New policy",
     status: "Status",
     scope: "Scope (empty: all traffic)",
+    general: "General",
+    traffic: "Traffic",
     clauses: "Clauses",
     clause: "Clause",
     addClause: "Add a clause",
@@ -589,7 +679,7 @@ export const text = {
     monitors: "monitor",
     window: "Only when a window is reached",
     threshold: "Threshold",
-    seconds: "Seconds",
+    within: "Within",
     measure: "Measure",
     count: "events",
     distinct: "distinct values",
@@ -649,6 +739,7 @@ export const text = {
     expression: "Expression",
     save: "Save",
     saved: "Saved.",
+    changed: "Unsaved changes",
     type: "Type",
     cost: "Cost",
     reads: "Reads",

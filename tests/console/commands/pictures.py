@@ -12,13 +12,14 @@ from collections.abc import Callable, Container
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
-from tests.browser import launched
+from tests.browser import THEMES, launched
 from tests.console.conftest import started
 from tests.console.places import HOME, open_place, places, prepare
 from tests.service.service_process import stop
 
-WIDTHS = (320, 768, 1440)
+WIDTHS = (375, 1024, 1440)
 HEIGHT = 900
+PAINTED = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 DOCUMENTED = ("overview", "traffic", "decision", "entity", "policies", "policy", "catalog")
 """Pages that the documentation shows."""
 SMALL = {"width": 1_280, "height": 800}
@@ -29,10 +30,11 @@ def take(page: Page, name: str, directory: Path) -> None:
     """The pictures of the page that is shown."""
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": HEIGHT})
-        page.emulate_media(color_scheme="light")
-        page.screenshot(path=directory / f"{name}-{width}-light.png", full_page=True)
-        page.emulate_media(color_scheme="dark")
-        page.screenshot(path=directory / f"{name}-{width}-dark.png", full_page=True)
+        for theme in THEMES:
+            page.emulate_media(color_scheme=theme)
+            # A plot follows the theme in the frame after it.
+            page.evaluate(PAINTED)
+            page.screenshot(path=directory / f"{name}-{width}-{theme}.png", full_page=True)
 
 
 def take_small(page: Page, name: str, directory: Path) -> None:

@@ -143,7 +143,7 @@ def test_filters_become_an_action_and_a_policy_that_stops(operator: Watched, tol
     expect(changed).to_contain_text("differs")
     expect(
         both.get_by_role("row")
-        .filter(has=page.get_by_role("cell", name="Action", exact=True))
+        .filter(has=page.get_by_role("cell", name="Answer", exact=True))
         .get_by_role("cell")
         .nth(1)
     ).to_contain_text("allow")

@@ -117,7 +117,7 @@ def stop_locks(page: Page) -> None:
     expect(changed).to_contain_text("differs")
     expect(
         both.get_by_role("row")
-        .filter(has=page.get_by_role("cell", name="Action", exact=True))
+        .filter(has=page.get_by_role("cell", name="Answer", exact=True))
         .get_by_role("cell")
         .nth(1)
     ).to_contain_text("allow")
@@ -155,6 +155,7 @@ def test_the_time_range_goes_along(browser: Browser, told: Service) -> None:
             page.get_by_role("link", name=name, exact=True).click()
             expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
             assert page.url.endswith("#range=24h")
+        page.get_by_role("button", name="Account").click()
         page.get_by_role("button", name="Copy link").click()
         link = page.evaluate("navigator.clipboard.readText()")
         assert "from=" in link

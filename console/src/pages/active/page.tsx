@@ -49,7 +49,7 @@ export default function ActivePage() {
         }
         columns={columns}
         keyOf={(row) => row.entity_id + row.policy_id + row.clause}
-        empty={<p>{words.empty}</p>}
+        empty={<p class="card empty">{words.empty}</p>}
       />
     </>
   );

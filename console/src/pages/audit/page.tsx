@@ -3,9 +3,8 @@
 import { api, page, type Schemas } from "../../api/client";
 import { bounds, filters, setFilters } from "../../frame/place";
 import { useTenant } from "../../frame/session";
-import { said } from "../../overrides/said";
+import { said } from "../../recorded/said";
 import { marked } from "../../parts/foreign";
-import { ChoiceField } from "../../parts/form";
 import { Difference } from "../../parts/difference";
 import { Moment } from "../../parts/moment";
 import { Listing, pageQuery, type Column } from "../../parts/table";
@@ -27,7 +26,7 @@ const PAGES: Readonly<Record<string, (id: string) => string>> = {
 const KINDS = [
   ["", text.decisions.filters.any],
   ...[...Object.keys(PAGES), "replay-job", "api-key", "membership", "tenant"].map(
-    (kind) => [kind, kind] as const,
+    (kind) => [kind, words.kinds[kind] ?? kind] as const,
   ),
 ] as const;
 
@@ -37,19 +36,19 @@ export default function AuditPage() {
   const query = { ...bounds(), ...(kind && { kind }) };
   const columns: readonly Column<Entry>[] = [
     { name: words.at, cell: (entry) => <Moment at={entry.at} /> },
-    { name: words.actor, cell: (entry) => marked(entry.actor_name ?? entry.actor) },
     {
-      name: words.action,
+      name: words.what,
+      kind: "text",
       cell: (entry) => {
         // Lifting many at once doesn't refer to a single entity.
         const isOne = entry.object_id !== tenant_id;
         const shown = isOne ? PAGES[entry.kind]?.(entry.object_id) : undefined;
-        const sentence =
-          entry.kind === "override" ? marked(said(entry)) : `${entry.action} ${entry.kind}`;
-        return shown === undefined ? (
-          sentence
-        ) : (
-          <a href={`/console/${slug}/${shown}`}>{sentence}</a>
+        const sentence = marked(said(entry));
+        return (
+          <>
+            <strong>{marked(entry.actor_name ?? entry.actor)}</strong>{" "}
+            {shown === undefined ? sentence : <a href={`/console/${slug}/${shown}`}>{sentence}</a>}
+          </>
         );
       },
     },
@@ -62,15 +61,23 @@ export default function AuditPage() {
   return (
     <>
       <h1>{text.pages.audit}</h1>
-      <ChoiceField
-        isNarrow
-        label={words.kind}
-        value={kind}
-        options={KINDS}
-        onChange={(chosen) => {
-          setFilters({ kind: chosen });
-        }}
-      />
+      <form class="chips" aria-label={text.decisions.filters.title}>
+        <label class={kind ? "chip set" : "chip"}>
+          {words.kind}{" "}
+          <select
+            value={kind}
+            onChange={(event) => {
+              setFilters({ kind: event.currentTarget.value });
+            }}
+          >
+            {KINDS.map(([value, name]) => (
+              <option value={value} key={value}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      </form>
       <Listing
         label={text.pages.audit}
         queryKey={["audit", tenant_id, query]}
@@ -83,7 +90,7 @@ export default function AuditPage() {
         }
         columns={columns}
         keyOf={(entry) => entry.audit_id}
-        empty={<p class="card">{words.empty}</p>}
+        empty={<p class="card empty">{words.empty}</p>}
       />
     </>
   );

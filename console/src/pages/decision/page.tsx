@@ -4,15 +4,19 @@ import { useQuery } from "@tanstack/preact-query";
 import { useRoute } from "preact-iso";
 import { api, body, type Schemas } from "../../api/client";
 import { readExact } from "../../api/exact";
+import { usePolicyNames } from "../../definitions/objects";
 import { useTenant } from "../../frame/session";
 import { Act } from "../../overrides/act";
 import { entityTarget, type Target } from "../../overrides/targets";
+import { agentOf } from "../../parts/agent";
 import { Answered } from "../../parts/answer";
 import { Badge, type Answer } from "../../parts/badge";
 import { Copy } from "../../parts/copy";
 import { Foreign, marked } from "../../parts/foreign";
 import { Moment } from "../../parts/moment";
+import { Pairs } from "../../parts/pairs";
 import { text } from "../../text/en";
+import { EntityTimeline } from "../entity/traffic";
 import { Explained } from "./explained";
 
 const words = text.decision;
@@ -43,18 +47,20 @@ export default function DecisionPage() {
       <Answered of={decision}>
         {(found) => (
           <>
-            <Head decision={found} />
-            <Act targets={targetsOf(found)} />
-            <div class="cards">
+            <Verdict decision={found} />
+            <div class="beside">
               <section class="card" aria-labelledby="why">
                 <h2 id="why">{words.why}</h2>
                 <Explained id={id} />
               </section>
-              <section class="card" aria-labelledby="event">
-                <h2 id="event">{words.event}</h2>
-                <pre>{marked(JSON.stringify(found.event, null, 2))}</pre>
-                <Entities decision={found} />
-              </section>
+              <div>
+                <Request decision={found} />
+                {found.entities[0] && <LastTraffic entity={found.entities[0]} />}
+                <section class="card" aria-labelledby="event">
+                  <h2 id="event">{words.event}</h2>
+                  <pre>{marked(JSON.stringify(found.event, null, 2))}</pre>
+                </section>
+              </div>
             </div>
           </>
         )}
@@ -70,76 +76,130 @@ function answerOf(action: unknown): Answer {
 
 /** Whom a decision is about: its entities, and the address that the event names. */
 function targetsOf(decision: Decision): readonly Target[] {
-  const { client_ip } = (decision.event as { request?: { client_ip?: unknown } }).request ?? {};
+  const { client_ip } = requestOf(decision);
   const targets = decision.entities.map(entityTarget);
   if (typeof client_ip === "string" && client_ip !== "")
     targets.push({ label: client_ip, network: client_ip });
   return targets;
 }
 
-function Head({ decision }: { decision: Decision }) {
-  const action = answerOf(decision.action);
-  const policy = decision.policy;
+/** The members of the recorded request that are shown apart. */
+function requestOf(decision: Decision): Partial<Record<"method" | "path" | "client_ip", unknown>> {
+  return (decision.event as { request?: object }).request ?? {};
+}
+
+/** The user agent of the recorded request; headers are recorded under any case. */
+function agentHeader(decision: Decision): string {
+  const { headers, user_agent } = requestOf(decision) as Record<string, unknown>;
+  const named = Object.entries((headers ?? {}) as Record<string, unknown>);
+  const found = named.find(([name]) => name.toLowerCase() === "user-agent")?.[1] ?? user_agent;
+  return typeof found === "string" ? found : "";
+}
+
+/** The answer, whom it was given, why, and the buttons that change it. */
+function Verdict({ decision }: { decision: Decision }) {
+  const { slug } = useTenant();
+  const { method, path } = requestOf(decision);
+  const asked = [method, path].filter((each) => typeof each === "string").join(" ");
+  const { policy_id, clause, reason } = decision;
+  const policy = usePolicyNames().get(policy_id ?? "") ?? decision.policy;
+  const held = reason === "active-mitigation" ? decision.entities[0] : undefined;
   return (
     <header>
-      <h1 class="row">
-        <Badge answer={action} />
-        <span>
-          {policy === null ? text.reasons[decision.reason] : marked(policy)}
-          {decision.clause !== null && `, ${marked(decision.clause)}`}
-        </span>
-      </h1>
-      <dl class="pairs">
-        <dt>{text.decisions.columns.time}</dt>
-        <dd>
+      <div class="row spread">
+        <h1 class="row">
+          <Badge answer={answerOf(decision.action)} />
+          <Foreign text={asked || words.noRequest} />
+        </h1>
+        <div class="row">
+          <Act targets={targetsOf(decision)} />
+          {held && (
+            <a class="button" href={`/console/${slug}/entities/${held.entity_id}`}>
+              {words.lift}
+            </a>
+          )}
+          {policy_id !== null && (
+            <a class="button primary" href={`/console/${slug}/policies/${policy_id}`}>
+              {words.openPolicy}
+            </a>
+          )}
+        </div>
+      </div>
+      <p>
+        {policy !== null && (
+          <>
+            <strong>{marked(policy)}</strong>
+            {clause !== null && `, ${marked(clause)}`}:{" "}
+          </>
+        )}
+        {text.reasons[reason]}
+        <span class="quiet">
+          {" · "}
           <Moment at={decision.received_at} />
-        </dd>
-        <dt>{text.decisions.columns.reason}</dt>
-        <dd>{text.reasons[decision.reason]}</dd>
-        {decision.client_ip !== null && (
-          <>
-            <dt>{words.address}</dt>
-            <dd>
-              <Foreign text={decision.client_ip} />
-            </dd>
-          </>
-        )}
-        {decision.client_ip_problem !== null && (
-          <>
-            <dt>{words.address}</dt>
-            <dd>{words.noAddress(marked(decision.client_ip_problem))}</dd>
-          </>
-        )}
-        <dt>{words.reference}</dt>
-        <dd>
-          <code>{decision.decision_id}</code>{" "}
-          <Copy value={decision.decision_id} what={words.reference} />
-        </dd>
-        <dt>{words.revision}</dt>
-        <dd>{decision.revision}</dd>
-        <dt>{words.took}</dt>
-        <dd>{decision.duration_us} µs</dd>
-      </dl>
+        </span>
+      </p>
     </header>
   );
 }
 
-function Entities({ decision }: { decision: Decision }) {
+function Request({ decision }: { decision: Decision }) {
   const { slug } = useTenant();
-  if (decision.entities.length === 0) return null;
+  const { client_ip } = requestOf(decision);
+  const seen = decision.client_ip;
+  const agent = agentHeader(decision);
+  const columns = text.decisions.columns;
   return (
-    <>
-      <h2>{words.entities}</h2>
-      <ul class="tree">
-        {decision.entities.map((entity) => (
-          <li>
-            {marked(entity.definition)}:{" "}
-            <a href={`/console/${slug}/entities/${entity.entity_id}`}>
-              <Foreign text={entity.key.join(", ") || words.unknown} />
-            </a>
-          </li>
-        ))}
-      </ul>
-    </>
+    <section class="card" aria-labelledby="request">
+      <h2 id="request">{words.request}</h2>
+      <Pairs
+        of={[
+          [columns.time, <Moment at={decision.received_at} />],
+          [
+            words.address,
+            <>
+              {seen !== null && <Foreign text={seen} />}{" "}
+              {decision.client_ip_problem !== null &&
+                words.noAddress(marked(decision.client_ip_problem))}
+              {typeof client_ip === "string" && client_ip !== seen && (
+                <span class="quiet">
+                  {words.via} <Foreign text={client_ip} />
+                </span>
+              )}
+            </>,
+          ],
+          [columns.agent, <bdi title={marked(agent)}>{marked(agentOf(agent))}</bdi>],
+          ...decision.entities.map(
+            (entity) =>
+              [
+                marked(entity.definition),
+                <a href={`/console/${slug}/entities/${entity.entity_id}`}>
+                  <Foreign text={entity.key.join(", ") || words.unknown} />
+                </a>,
+              ] as const,
+          ),
+          [
+            words.reference,
+            <>
+              <code>{decision.decision_id}</code>{" "}
+              <Copy value={decision.decision_id} what={words.reference} />
+            </>,
+          ],
+          [words.revision, decision.revision],
+          [words.took, `${decision.duration_us} µs`],
+        ]}
+      />
+    </section>
+  );
+}
+
+/** The decisions for the first entity in the time range. */
+function LastTraffic({ entity }: { entity: Decision["entities"][number] }) {
+  return (
+    <section class="card" aria-labelledby="timeline">
+      <h2 id="timeline">
+        {marked(entity.definition)}: {text.entity.timeline}
+      </h2>
+      <EntityTimeline entity_id={entity.entity_id} />
+    </section>
   );
 }

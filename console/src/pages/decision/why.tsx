@@ -10,6 +10,7 @@ const words = text.decision;
 type Explanation = Pick<Schemas["DecisionExplanation"], "reproduced" | "because" | "trace">;
 type Clause = Schemas["ClauseExplanation"];
 type Action = Schemas["ActionExplanation"];
+type Policy = Schemas["PolicyExplanation"];
 type Override = Schemas["OverrideExplanation"];
 
 export function Why(props: { explanation: Explanation; isDraft?: boolean }) {
@@ -31,19 +32,60 @@ export function Why(props: { explanation: Explanation; isDraft?: boolean }) {
       )}
       {trace?.override && <OverrideShown override={trace.override} />}
       {trace && <Legend />}
-      {trace?.actions.map((action) => (
-        <ActionShown key={action.slug} action={action} />
-      ))}
-      {trace?.policies.map((policy) => (
-        <section key={policy.slug}>
-          <h3>{marked(policy.slug)}</h3>
-          {policy.scope && <Painted expression={policy.scope} />}
-          {policy.clauses.map((clause) => (
-            <ClauseShown key={clause.name} clause={clause} />
-          ))}
-        </section>
-      ))}
+      {trace && <Actions of={trace.actions} />}
+      {trace && <Policies of={trace.policies} />}
     </>
+  );
+}
+
+/** The actions that matched; the others are folded. */
+function Actions({ of }: { of: readonly Action[] }) {
+  const others = of.filter(({ matched }) => !matched);
+  const shown = (action: Action) => <ActionShown key={action.slug} action={action} />;
+  return (
+    <>
+      {of.filter(({ matched }) => matched).map(shown)}
+      {others.length > 0 && (
+        <details class="step">
+          <summary>
+            <Sign isOn={false} /> {words.noMatch(others.length)}
+          </summary>
+          {others.map(shown)}
+        </details>
+      )}
+    </>
+  );
+}
+
+/** The policies of which a clause fired; the others are folded. */
+function Policies({ of }: { of: readonly Policy[] }) {
+  const hasFired = ({ clauses }: Policy): boolean => clauses.some(({ fired }) => fired);
+  const others = of.filter((policy) => !hasFired(policy));
+  const shown = (policy: Policy) => <PolicyShown key={policy.slug} policy={policy} />;
+  return (
+    <>
+      {of.filter(hasFired).map(shown)}
+      {others.length > 0 && (
+        <details class="step">
+          <summary>
+            <Sign isOn={false} /> {words.noFire(others.length)}
+          </summary>
+          {others.map(shown)}
+        </details>
+      )}
+    </>
+  );
+}
+
+function PolicyShown({ policy }: { policy: Policy }) {
+  return (
+    <section class="step">
+      <h3>{marked(policy.slug)}</h3>
+      {policy.scope && <Painted expression={policy.scope} />}
+      {policy.clauses.map((clause) => (
+        <ClauseShown key={clause.name} clause={clause} />
+      ))}
+    </section>
   );
 }
 
@@ -61,16 +103,18 @@ function OverrideShown({ override }: { override: Override }) {
 
 function ClauseShown({ clause }: { clause: Clause }) {
   const state = clause.fired ? (clause.active ? words.active : words.fired) : words.didNotFire;
+  const { window } = clause;
   return (
-    <details open={clause.fired}>
+    <details class={clause.fired ? "step fired" : "step"} open={clause.fired}>
       <summary>
-        {clause.fired ? "✓" : "✗"} {marked(clause.name)}: {state}. {marked(clause.because)}
+        <Sign isOn={clause.fired} /> <strong>{marked(clause.name)}</strong>: {state}.{" "}
+        <span class="quiet">{marked(clause.because)}</span>
       </summary>
-      {clause.window && (
-        <p>
-          {clause.window.value ?? 0} / {clause.window.threshold} in {clause.window.duration_seconds}{" "}
-          s
-        </p>
+      {window && (
+        <label class="window">
+          <meter min={0} max={window.threshold} value={window.value ?? 0} />
+          <span>{words.window(window.value ?? 0, window.threshold, window.duration_seconds)}</span>
+        </label>
       )}
       {clause.condition && <Painted expression={clause.condition} />}
     </details>
@@ -79,11 +123,15 @@ function ClauseShown({ clause }: { clause: Clause }) {
 
 function ActionShown({ action: { slug, matched, expression } }: { action: Action }) {
   return (
-    <details open={matched}>
+    <details class={matched ? "step fired" : "step"} open={matched}>
       <summary>
-        {matched ? "✓" : "✗"} {words.action} {marked(slug)}
+        <Sign isOn={matched} /> {words.action} <strong>{marked(slug)}</strong>
       </summary>
       {expression && <Painted expression={expression} />}
     </details>
   );
+}
+
+function Sign({ isOn }: { isOn: boolean }) {
+  return <span class="sign">{isOn ? "✓" : "✗"}</span>;
 }

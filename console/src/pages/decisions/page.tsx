@@ -1,10 +1,12 @@
 /** The decisions: who was stopped? */
 
 import { api, body, type Schemas } from "../../api/client";
+import { usePolicies } from "../../definitions/objects";
 import { bounds, filters, setFilters } from "../../frame/place";
 import { Begin } from "../../recorded/begin";
 import { useDecisionColumns } from "../../recorded/decision-rows";
 import { useTenant } from "../../frame/session";
+import { marked } from "../../parts/foreign";
 import { Listing, pageQuery } from "../../parts/table";
 import { text } from "../../text/en";
 
@@ -55,21 +57,33 @@ function optional<N extends string, T>(name: N, value: T | null | ""): Partial<R
   return (value ? { [name]: value } : {}) as Partial<Record<N, T>>;
 }
 
+const NAMED = ["action", "reason", "policy", "path", "address", "method", "entity"] as const;
+
 function Filters() {
   const given = filters.value;
+  const policies = usePolicies().data ?? [];
   return (
     <form
-      class="row"
+      class="chips"
+      aria-label={words.filters.title}
       onSubmit={(event) => {
         event.preventDefault();
       }}
     >
-      <Choice name="action" label={words.filters.action} of={["allow", "challenge", "block"]} />
-      <Choice name="reason" label={words.filters.reason} of={Object.keys(text.reasons)} />
+      <Choice
+        name="action"
+        of={(["allow", "challenge", "block"] as const).map((each) => [each, text.actions[each]])}
+      />
+      <Choice name="reason" of={Object.entries(text.reasons)} />
+      <Choice
+        name="policy"
+        of={policies.map((each) => [each.policy_id, marked(each.name)] as const)}
+      />
       {(["path", "address", "method"] as const).map((name) => (
-        <label key={name}>
+        <label key={name} class={given.get(name) ? "chip set" : "chip"}>
           {words.filters[name]}{" "}
           <input
+            placeholder={words.filters.any}
             value={given.get(name) ?? ""}
             onChange={(event) => {
               setFilters({ [name]: event.currentTarget.value });
@@ -77,23 +91,40 @@ function Filters() {
           />
         </label>
       ))}
+      {NAMED.some((name) => given.get(name)) && (
+        <button
+          type="button"
+          onClick={() => {
+            setFilters(Object.fromEntries(NAMED.map((name) => [name, ""])));
+          }}
+        >
+          {words.clear}
+        </button>
+      )}
     </form>
   );
 }
 
-function Choice(props: { name: string; label: string; of: readonly string[] }) {
+function Choice(props: {
+  name: "action" | "reason" | "policy";
+  of: readonly (readonly [string, string])[];
+}) {
+  const { name } = props;
+  const value = filters.value.get(name) ?? "";
   return (
-    <label>
-      {props.label}{" "}
+    <label class={value ? "chip set" : "chip"}>
+      {words.filters[name]}{" "}
       <select
-        value={filters.value.get(props.name) ?? ""}
+        value={value}
         onChange={(event) => {
-          setFilters({ [props.name]: event.currentTarget.value });
+          setFilters({ [name]: event.currentTarget.value });
         }}
       >
         <option value="">{words.filters.any}</option>
-        {props.of.map((each) => (
-          <option value={each}>{each}</option>
+        {props.of.map(([each, said]) => (
+          <option value={each} key={each}>
+            {said}
+          </option>
         ))}
       </select>
     </label>
@@ -101,10 +132,11 @@ function Choice(props: { name: string; label: string; of: readonly string[] }) {
 }
 
 function Empty() {
+  const isFiltered = NAMED.some((name) => filters.value.get(name));
   return (
-    <div class="card">
+    <div class="card empty">
       <p>{words.empty}</p>
-      <Begin />
+      {!isFiltered && <Begin />}
     </div>
   );
 }

@@ -28,7 +28,7 @@ export default function EntitiesPage() {
           found[0] ? (
             <LookUp definitions={found} first={found[0]} />
           ) : (
-            <p class="card">
+            <p class="card empty">
               {text.entityDefinition.empty}{" "}
               <a href={`/console/${slug}/entity-definitions/new`}>{text.entityDefinition.create}</a>
             </p>

@@ -4,7 +4,7 @@ import type { Schemas } from "../../api/client";
 import { objectCalls } from "../../api/objects";
 import { CommonFields } from "../../definitions/common";
 import { Defined, type Resource } from "../../definitions/defined";
-import { ChoiceField, NumberField } from "../../parts/form";
+import { ChoiceField, DurationField } from "../../parts/form";
 import { text } from "../../text/en";
 import { BlockFields, ChallengeFields } from "./answers";
 
@@ -62,7 +62,7 @@ export default function MitigationPage() {
                 change({ mode, challenge: null, block: null });
               }}
             />
-            <NumberField
+            <DurationField
               label={words.ttl}
               value={value.ttl_seconds}
               onChange={(ttl_seconds) => {

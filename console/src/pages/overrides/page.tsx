@@ -56,7 +56,7 @@ export default function OverridesPage() {
         }
         columns={columns}
         keyOf={(row) => row.override_id}
-        empty={<p class="card">{words.empty}</p>}
+        empty={<p class="card empty">{words.empty}</p>}
       />
     </>
   );

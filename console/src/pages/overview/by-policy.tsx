@@ -8,11 +8,12 @@ import { Answered } from "../../parts/answer";
 import { marked } from "../../parts/foreign";
 import { Table } from "../../parts/table";
 import { text } from "../../text/en";
+import { changeOf } from "./change";
 import { turnOf } from "./turn";
 
 const words = text.overview;
 const MOST = 500;
-const SHOWN = 20;
+const SHOWN = 8;
 type Result = Schemas["PolicyResults"];
 
 export function ByPolicy() {
@@ -23,29 +24,37 @@ export function ByPolicy() {
   const turn = (each: Result): number => turnOf(each.total, countBefore(each));
   return (
     <Answered of={now}>
-      {(results) => (
-        <Table
-          label={words.policies}
-          rows={[...results].sort((a, b) => turn(b) - turn(a)).slice(0, SHOWN)}
-          keyOf={(each) => each.policy_id}
-          columns={[
-            {
-              name: text.policies.columns.name,
-              kind: "text",
-              cell: (each) => (
-                <a href={`/console/${slug}/policies/${each.policy_id}/results`}>
-                  {marked(each.name ?? each.policy_id)}
-                </a>
-              ),
-            },
-            { name: words.matches, kind: "number", cell: (each) => each.total },
-            { name: words.before, kind: "number", cell: countBefore },
-            { name: text.actions.challenge, kind: "number", cell: (each) => each.challenge },
-            { name: text.actions.block, kind: "number", cell: (each) => each.block },
-            { name: words.errors, kind: "number", cell: (each) => each.errors },
-          ]}
-        />
-      )}
+      {(results) =>
+        results.length === 0 ? (
+          <p class="quiet">{text.policyResults.empty}</p>
+        ) : (
+          <Table
+            label={words.policies}
+            rows={[...results].sort((a, b) => turn(b) - turn(a)).slice(0, SHOWN)}
+            keyOf={(each) => each.policy_id}
+            columns={[
+              {
+                name: text.policies.columns.name,
+                kind: "text",
+                cell: (each) => (
+                  <a href={`/console/${slug}/policies/${each.policy_id}/results`}>
+                    {marked(each.name ?? each.policy_id)}
+                  </a>
+                ),
+              },
+              { name: words.matches, kind: "number", cell: (each) => each.total },
+              {
+                name: words.change,
+                kind: "number",
+                cell: (each) => changeOf(each.total, countBefore(each)),
+              },
+              { name: text.overview.challenged, kind: "number", cell: (each) => each.challenge },
+              { name: text.overview.blocked, kind: "number", cell: (each) => each.block },
+              { name: words.errors, kind: "number", cell: (each) => each.errors },
+            ]}
+          />
+        )
+      }
     </Answered>
   );
 }

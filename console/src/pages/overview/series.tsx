@@ -1,7 +1,7 @@
 /** Decisions over time, with a row for each reason, API key or policy. */
 
 import { useQuery } from "@tanstack/preact-query";
-import { api, body, page, type Schemas } from "../../api/client";
+import { api, page, type Schemas } from "../../api/client";
 import { usePolicyNames } from "../../definitions/objects";
 import { hasRole, useTenant } from "../../frame/session";
 import type { By } from "../../recorded/timeline";
@@ -22,7 +22,7 @@ export function Series({ steps, by }: { steps: readonly Step[]; by: SeriesBy }) 
     for (const [name, count] of Object.entries(step.series ?? {}))
       totals.set(name, (totals.get(name) ?? 0) + count);
   const rows = [...totals].sort((a, b) => b[1] - a[1]).slice(0, MOST);
-  if (rows.length === 0) return <p>{words.noSeries}</p>;
+  if (rows.length === 0) return <p class="quiet">{words.noSeries}</p>;
   return (
     <Table
       label={words.by[by]}
@@ -31,7 +31,7 @@ export function Series({ steps, by }: { steps: readonly Step[]; by: SeriesBy }) 
       columns={[
         { name: words.by[by], kind: "text", cell: ([name]) => marked(nameOf(name)) },
         { name: words.total, kind: "number", cell: ([, total]) => total },
-        { name: words.overTime, cell: ([name]) => <Line name={name} steps={steps} /> },
+        { name: text.traffic.overTime, cell: ([name]) => <Line name={name} steps={steps} /> },
       ]}
     />
   );
@@ -55,22 +55,4 @@ function useNames(by: SeriesBy): (name: string) => string {
   if (by === "policy") return (name) => policies.get(name) ?? name;
   const named = new Map(keys.data?.rows.map((key) => [key.api_key_id, key.name]));
   return (name) => named.get(name) ?? name;
-}
-
-/** The status of the service, in one line. */
-export function Standing() {
-  const { tenant_id } = useTenant();
-  const { data } = useQuery({
-    queryKey: ["status", tenant_id],
-    queryFn: () =>
-      body(api.GET("/api/v1/tenants/{tenant_id}/status", { params: { path: { tenant_id } } })),
-  });
-  if (!data) return null;
-  const isBehind = data.active_revision !== data.revision;
-  return (
-    <p class={data.ready && !isBehind ? "quiet" : "problem"}>
-      {data.ready ? words.ready : `${words.notReady} ${marked(data.because ?? "")}`}{" "}
-      {words.standing(data)} {isBehind && words.behind}
-    </p>
-  );
 }

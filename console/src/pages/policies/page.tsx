@@ -91,16 +91,25 @@ export default function PoliciesPage() {
     <>
       <div class="row spread">
         <h1>{text.pages.policies}</h1>
-        <a href={`/console/${slug}/policies/new`}>{text.policy.create}</a>
+        <a class="button primary" href={`/console/${slug}/policies/new`}>
+          {text.policy.create}
+        </a>
       </div>
       {order.error && <ProblemPanel error={order.error} />}
       <Answered of={policies}>
         {() =>
           inOrder.length === 0 ? (
-            <p class="card">
-              {words.empty} <a href={`/console/${slug}/policies/new`}>{text.policy.create}</a>{" "}
-              <a href={`/console/${slug}/traffic`}>{words.fromTraffic}</a>
-            </p>
+            <div class="card empty">
+              <p>{words.empty}</p>
+              <p class="row">
+                <a class="button primary" href={`/console/${slug}/packs`}>
+                  {words.fromPack}
+                </a>
+                <a class="button" href={`/console/${slug}/traffic`}>
+                  {words.fromTraffic}
+                </a>
+              </p>
+            </div>
           ) : (
             <Table
               label={text.pages.policies}

@@ -6,10 +6,10 @@ import { api, body, type Schemas } from "../../api/client";
 import { bounds } from "../../frame/place";
 import { PolicyTabs } from "../../definitions/policy-tabs";
 import { hasRole, useTenant } from "../../frame/session";
+import { Answers } from "../../recorded/over-time";
 import { useTimeline } from "../../recorded/timeline";
 import { Answered } from "../../parts/answer";
 import { Badge } from "../../parts/badge";
-import { Counts } from "../../parts/counts";
 import { Foreign, marked } from "../../parts/foreign";
 import { Moment } from "../../parts/moment";
 import { Table } from "../../parts/table";
@@ -41,7 +41,7 @@ export default function PolicyResultsPage() {
           <>
             <h1>{marked(result.name ?? policy_id)}</h1>
             {result.total === 0 ? (
-              <p class="card">{words.empty}</p>
+              <p class="card empty">{words.empty}</p>
             ) : (
               <div class="cards">
                 <Shares result={result} />
@@ -85,7 +85,9 @@ function Timeline({ policy_id }: { policy_id: string }) {
   return (
     <section class="card" aria-labelledby="over-time">
       <h2 id="over-time">{words.overTime}</h2>
-      <Answered of={found}>{(steps) => <Counts steps={steps} />}</Answered>
+      <Answered of={found} waiting={<div class="plot" />}>
+        {(steps) => <Answers steps={steps} filters={{ policy: policy_id }} isOfPolicy />}
+      </Answered>
     </section>
   );
 }

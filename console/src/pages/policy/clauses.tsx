@@ -4,7 +4,7 @@ import type { Schemas } from "../../api/client";
 import { ExpressionField } from "../../expression/field";
 import { useActions, useEntityDefinitions, useMitigations } from "../../definitions/objects";
 import { marked } from "../../parts/foreign";
-import { CheckField, ChoiceField, NumberField, TextField } from "../../parts/form";
+import { CheckField, ChoiceField, DurationField, NumberField, TextField } from "../../parts/form";
 import { text } from "../../text/en";
 
 const words = text.policy;
@@ -196,9 +196,8 @@ function WindowFields(props: { clause: Clause; onChange: (changes: Partial<Claus
               change({ threshold });
             }}
           />
-          <NumberField
-            label={words.seconds}
-            min={1}
+          <DurationField
+            label={words.within}
             value={window.duration_seconds}
             onChange={(duration_seconds) => {
               change({ duration_seconds });

@@ -55,34 +55,40 @@ export default function PolicyPage() {
       {({ value, change }, isReadOnly) => (
         <div class="beside">
           <div>
-            <CommonFields value={value} change={change} />
-            <div class="row">
-              <ChoiceField
-                label={words.status}
-                value={value.status}
-                options={STATUSES}
-                onChange={(status) => {
-                  change({ status });
+            <section class="card" aria-labelledby="general">
+              <h2 id="general">{words.general}</h2>
+              <CommonFields value={value} change={change} />
+              <div class="row fields">
+                <ChoiceField
+                  label={words.status}
+                  value={value.status}
+                  options={STATUSES}
+                  onChange={(status) => {
+                    change({ status });
+                  }}
+                />
+                <NumberField
+                  label={text.policies.columns.order}
+                  value={value.priority}
+                  onChange={(priority) => {
+                    change({ priority });
+                  }}
+                />
+              </div>
+            </section>
+            <section class="card" aria-labelledby="scope">
+              <h2 id="scope">{words.traffic}</h2>
+              <ExpressionField
+                label={words.scope}
+                purpose="scope"
+                rows
+                value={value.expression ?? ""}
+                isReadOnly={isReadOnly}
+                onChange={(expression) => {
+                  change({ expression: expression || null });
                 }}
               />
-              <NumberField
-                label={text.policies.columns.order}
-                value={value.priority}
-                onChange={(priority) => {
-                  change({ priority });
-                }}
-              />
-            </div>
-            <ExpressionField
-              label={words.scope}
-              purpose="scope"
-              rows
-              value={value.expression ?? ""}
-              isReadOnly={isReadOnly}
-              onChange={(expression) => {
-                change({ expression: expression || null });
-              }}
-            />
+            </section>
             <Clauses
               clauses={value.clauses}
               isReadOnly={isReadOnly}

@@ -89,7 +89,7 @@ export default function ReplaysPage() {
         }
         columns={columns}
         keyOf={(job) => job.replay_job_id}
-        empty={<p>{words.empty}</p>}
+        empty={<p class="card empty">{words.empty}</p>}
       />
     </>
   );

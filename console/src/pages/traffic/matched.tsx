@@ -2,9 +2,7 @@
 
 import type { Schemas } from "../../api/client";
 import { DecisionRows } from "../../recorded/decision-rows";
-import { Moment } from "../../parts/moment";
-import { Bars, PlotOrTable } from "../../parts/plot-or-table";
-import { Table } from "../../parts/table";
+import { OverTime } from "../../recorded/over-time";
 import { text } from "../../text/en";
 
 const words = text.traffic;
@@ -29,31 +27,26 @@ export function Matched({ match }: { match: Found }) {
   );
 }
 
+/** Matching events over time, of all that were searched. */
 function Timeline({ steps }: { steps: Found["timeline"] }) {
   return (
-    <PlotOrTable
-      plot={() => (
-        <Bars
-          label={words.overTime}
-          bars={steps.map((step) => [
-            ["matched", step.matched],
-            ["looked_at", step.looked_at - step.matched],
-          ])}
-          most={Math.max(...steps.map((step) => step.looked_at))}
-        />
-      )}
-      table={() => (
-        <Table
-          label={words.overTime}
-          rows={steps.filter((step) => step.looked_at > 0)}
-          keyOf={(step) => step.start}
-          columns={[
-            { name: text.decisions.columns.time, cell: (step) => <Moment at={step.start} /> },
-            { name: words.matched, kind: "number", cell: (step) => step.matched },
-            { name: words.lookedAt, kind: "number", cell: (step) => step.looked_at },
-          ]}
-        />
-      )}
+    <OverTime
+      label={words.overTime}
+      steps={steps}
+      series={[
+        {
+          name: "matched",
+          label: words.matched,
+          shape: "■",
+          counts: steps.map((step) => step.matched),
+        },
+        {
+          name: "looked_at",
+          label: words.notMatched,
+          shape: "□",
+          counts: steps.map((step) => step.looked_at - step.matched),
+        },
+      ]}
     />
   );
 }

@@ -78,7 +78,7 @@ export default function TrafficPage() {
       <Answered of={found}>
         {(match) =>
           match.looked_at === 0 ? (
-            <div class="card">
+            <div class="card empty">
               <p>{text.decisions.empty}</p>
               <Begin />
             </div>

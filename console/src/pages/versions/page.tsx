@@ -70,7 +70,7 @@ export default function VersionsPage() {
         }
         columns={columns}
         keyOf={(row) => String(row.version)}
-        empty={<p class="card">{words.empty}</p>}
+        empty={<p class="card empty">{words.empty}</p>}
       />
     </>
   );

@@ -1,0 +1,1 @@
+"""The frame around pages, and plots."""
