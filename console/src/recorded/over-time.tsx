@@ -6,8 +6,8 @@ import { period, setFilters } from "../frame/place";
 import { iso } from "../frame/ranges";
 import { useTenant } from "../frame/session";
 import { SHAPES } from "../parts/badge";
-import type { Mark, Series } from "../parts/heights";
-import { Plot } from "../parts/plot";
+import type { Mark, Series } from "../plots/heights";
+import { Plot } from "../plots/plot";
 import { text } from "../text/en";
 
 interface Step {

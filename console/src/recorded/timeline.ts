@@ -7,7 +7,7 @@ import { useTenant } from "../frame/session";
 
 export type By = "action" | "policy" | "reason" | "api_key";
 
-/** The steps of the time range.
+/** The steps of the time range, by the times at which decisions were received, as their list is.
  *
  * @param of the split into series, or the policy to count.
  * @param within since and until; the time range, without it.
@@ -17,7 +17,7 @@ export function useTimeline(
   within: { since: string; until?: string } = bounds(),
 ) {
   const { tenant_id } = useTenant();
-  const query = { ...within, step: period.value.step, ...of };
+  const query = { ...within, step: period.value.step, time: "received" as const, ...of };
   return useQuery({
     queryKey: ["timeline", tenant_id, query],
     queryFn: () =>

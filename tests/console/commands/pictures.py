@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Container
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, ViewportSize, sync_playwright
 from tests.browser import THEMES, launched
 from tests.console.conftest import started
 from tests.console.places import HOME, open_place, places, prepare
@@ -22,7 +22,7 @@ HEIGHT = 900
 PAINTED = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 DOCUMENTED = ("overview", "traffic", "decision", "entity", "policies", "policy", "catalog")
 """Pages that the documentation shows."""
-SMALL = {"width": 1_280, "height": 800}
+SMALL: ViewportSize = {"width": 1_280, "height": 800}
 PICTURES = Path(__file__).parents[3] / "docs" / "pictures"
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import ViewportSize, expect
 from tests.browser import THEMES, Watched, violations
 from tests.console.places import HOME
 
 from tidegate_server.login import pages
 
-NARROW = {"width": 375, "height": 812}
+NARROW: ViewportSize = {"width": 375, "height": 812}
 ONE_LINE = 56
 """Pixels that one row of controls takes at most, with what is around it."""
 

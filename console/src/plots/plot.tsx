@@ -4,8 +4,8 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { text } from "../text/en";
 import type { Drawn, Scale } from "./heights";
-import { Moment } from "./moment";
-import { Table, type Column } from "./table";
+import { Moment } from "../parts/moment";
+import { Table, type Column } from "../parts/table";
 
 const words = text.plot;
 const SCALES: readonly Scale[] = ["count", "share", "log"];
