@@ -15,6 +15,11 @@ const WHOLE = [1, 2, 5].flatMap((each) =>
   Array.from({ length: 10 }, (_, zeros) => each * 10 ** zeros),
 );
 const SECONDS_A_DAY = 86_400;
+/** Distances of times on the axis, in seconds, so that two of them never read the same. */
+const TIMES = [1, 2, 5, 10, 15, 30]
+  .map((minutes) => minutes * 60)
+  .concat([1, 2, 3, 6, 12].map((hours) => hours * 3_600))
+  .concat([1, 2, 7, 14, 28, 91, 364].map((days) => days * SECONDS_A_DAY));
 const FONT = "11px system-ui, sans-serif";
 
 /** Draws a plot into an empty element, and follows its size and the theme.
@@ -85,7 +90,12 @@ function optionsOf(
     cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
     scales: { x: { range: () => [first, end] }, y: yScale(drawn) },
     axes: [
-      axis(colour, { size: 28, values: (_, splits) => splits.map(timeAt), space: 72 }),
+      axis(colour, {
+        size: 28,
+        space: 72,
+        incrs: TIMES.filter((each) => each >= step),
+        values: (_, splits) => splits.map(timeAt),
+      }),
       axis(colour, {
         size: 52,
         ...(scale === "count" ? { incrs: WHOLE } : {}),

@@ -43,10 +43,12 @@ function Shown({ state }: { state: State }) {
   return (
     <>
       <header>
-        <h2>
-          {marked(state.definition)}: <Foreign text={state.key.join(", ")} />
-        </h2>
-        <Act targets={[entityTarget(state)]} />
+        <div class="row spread">
+          <h2>
+            {marked(state.definition)}: <Foreign text={state.key.join(", ")} />
+          </h2>
+          <Act targets={[entityTarget(state)]} />
+        </div>
         <Pairs
           of={[
             [words.events, state.event_count],
