@@ -112,9 +112,12 @@ def test_an_operator_ends_another_session_and_adds_a_second_factor(
         page.goto(f"{base_url}/console/shop/settings")
         account = page.get_by_role("region", name="Your account")
         expect(account.get_by_text("this session")).to_be_visible()
-        account.get_by_role("button", name="End session").click()
-        account.get_by_role("button", name="End session").click()
-        expect(account.get_by_role("button", name="End session")).to_have_count(0)
+        # The newest is the last one; `init` has left a session, too.
+        ends = account.get_by_role("button", name="End session")
+        expect(ends).to_have_count(2)
+        ends.last.click()
+        ends.last.click()
+        expect(ends).to_have_count(1)
         bearer = {"authorization": f"Bearer {lost['access_token']}"}
         assert plain_http.get(f"{base_url}/api/v1/me", headers=bearer).status_code == 401
         account.get_by_label("Password").fill(PASSWORD)

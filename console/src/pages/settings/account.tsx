@@ -4,6 +4,7 @@ import { useMutation, useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { api, body, page, queries, type Schemas } from "../../api/client";
 import { token } from "../../api/token";
+import { useMe } from "../../frame/session";
 import { Answered } from "../../parts/answer";
 import { Confirm } from "../../parts/confirm";
 import { Copy } from "../../parts/copy";
@@ -14,13 +15,12 @@ import { Listing, pageQuery, type Column } from "../../parts/table";
 import { text } from "../../text/en";
 
 const words = text.account;
-const PATH = "/api/v1/auth/second-factor";
 type Session = Schemas["Session"];
 
 export function Account() {
   const found = useQuery({
     queryKey: ["second-factor", token.value],
-    queryFn: () => body(api.GET(PATH)),
+    queryFn: () => body(api.GET("/api/v1/auth/second-factor")),
   });
   return (
     <>
@@ -90,14 +90,16 @@ function Sessions() {
 function SecondFactor({ factor }: { factor: Schemas["SecondFactor"] }) {
   const onSuccess = () => queries.invalidateQueries({ queryKey: ["second-factor"] });
   const begin = useMutation({
-    mutationFn: (password: string) => body(api.POST(PATH, { body: { password } })),
+    mutationFn: (password: string) =>
+      body(api.POST("/api/v1/auth/second-factor", { body: { password } })),
   });
   const confirm = useMutation({
-    mutationFn: (code: string) => body(api.PUT(PATH, { body: { code } })),
+    mutationFn: (code: string) => body(api.PUT("/api/v1/auth/second-factor", { body: { code } })),
     onSuccess,
   });
   const remove = useMutation({
-    mutationFn: (code: string) => api.POST(`${PATH}/removal`, { body: { code } }),
+    mutationFn: (code: string) =>
+      api.POST("/api/v1/auth/second-factor/removal", { body: { code } }),
     onSuccess: () => {
       begin.reset();
       confirm.reset();
@@ -126,7 +128,7 @@ function SecondFactor({ factor }: { factor: Schemas["SecondFactor"] }) {
       ) : (
         <>
           <p>{words.isOff}</p>
-          <Asked label={words.password} isSecret button={words.begin} onSend={begin.mutate} />
+          <Asked label={words.password} isPassword button={words.begin} onSend={begin.mutate} />
         </>
       )}
     </>
@@ -148,10 +150,11 @@ function RecoveryCodes({ codes }: { codes: readonly string[] }) {
 function Asked(props: {
   label: string;
   button: string;
-  isSecret?: boolean;
+  isPassword?: boolean;
   onSend: (value: string) => void;
 }) {
   const [value, setValue] = useState("");
+  const me = useMe();
   return (
     <form
       class="row"
@@ -161,12 +164,16 @@ function Asked(props: {
         props.onSend(value);
       }}
     >
+      {props.isPassword && (
+        // Tells password managers whose password it is.
+        <input hidden readOnly autocomplete="username" value={me.data?.email ?? ""} />
+      )}
       <label>
         {props.label}{" "}
         <input
           required
-          type={props.isSecret ? "password" : "text"}
-          autocomplete={props.isSecret ? "current-password" : "one-time-code"}
+          type={props.isPassword ? "password" : "text"}
+          autocomplete={props.isPassword ? "current-password" : "one-time-code"}
           value={value}
           onInput={(event) => {
             setValue(event.currentTarget.value);
