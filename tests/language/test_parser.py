@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from itertools import islice
 
 import pytest
+from tests.generators.texts import as_shipped, by_lark, texts
 
 from shared_data import shared_lines, shared_path, size
 from tidegate.errors import ExpressionError
 from tidegate.language.parse.parser import parse
 from tidegate.language.tree import ast
+from tidegate.language.tree.diagnostics import Diagnostic
 from tidegate.language.tree.walk import walk
 from tidegate.limits import DEFAULT
-
-if TYPE_CHECKING:
-    from tidegate.language.tree.diagnostics import Diagnostic
 
 
 def findings(text: str) -> tuple[Diagnostic, ...]:
@@ -225,3 +224,14 @@ def test_published_rules_parse() -> None:
     """Every rule of the traffic workload is in the grammar."""
     rules = shared_lines("data/traffic/rules-1k.jsonl.gz")
     assert len([parse(rule["expression"]) for rule in rules]) == size(1_000, 200)
+
+
+def test_the_tables_read_a_text_as_lark_does() -> None:
+    """Trees with every place, and findings with every word, are those of Lark's own loop."""
+    compared = list(islice(texts(seed=1), size(6_000, 3_000)))
+    refused = 0
+    for text in compared:
+        found = as_shipped(text)
+        assert found == by_lark(text), text
+        refused += isinstance(found[0], Diagnostic)
+    assert 0.2 < refused / len(compared) < 0.8

@@ -18,6 +18,7 @@ from lark.exceptions import UnexpectedInput, UnexpectedToken
 from lark.lexer import Lexer as LarkLexer
 
 from tidegate.language.parse import syntax_errors
+from tidegate.language.parse.reductions import Misplaced, Reductions
 from tidegate.language.parse.tree_builder import Token, TreeBuilder
 from tidegate.language.tree.ast import (
     BoolLiteral,
@@ -55,14 +56,12 @@ def parse(text: str, limits: Limits = DEFAULT) -> Node:
     _require_length(text, limits)
     findings: list[Diagnostic] = []
     previous = syntax_errors.findings.set(findings)
-    reading = _Reading(text, limits.nesting)
     tree: Any = None
     try:
-        tree = _lark().parse(reading, on_error=reading.recover)
-    except UnexpectedToken as unexpected:
-        findings.append(reading.explain(unexpected))
-    except LexicalError as error:
-        findings.append(error.finding)
+        tree = _reductions().tree(_Reading(text, limits.nesting).tokens)
+    except (Misplaced, LexicalError):
+        findings.clear()
+        tree = _explained(_Reading(text, limits.nesting), findings)
     finally:
         syntax_errors.findings.reset(previous)
     if not findings:
@@ -70,6 +69,17 @@ def parse(text: str, limits: Limits = DEFAULT) -> Node:
     if findings:
         raise refuse(text, findings)
     return tree  # type: ignore[no-any-return]
+
+
+def _explained(reading: _Reading, findings: list[Diagnostic]) -> Any:
+    """Have Lark read a text with a mistake, and add what is wrong with it to the findings."""
+    try:
+        return _lark().parse(reading, on_error=reading.recover)
+    except UnexpectedToken as unexpected:
+        findings.append(reading.explain(unexpected))
+    except LexicalError as error:
+        findings.append(error.finding)
+    return None
 
 
 def tokens(text: str) -> Iterator[Span]:
@@ -214,6 +224,11 @@ def _lark() -> Lark:
         grammar, parser="lalr", lexer=_Lexer, transformer=TreeBuilder(),
         keep_all_tokens=True, maybe_placeholders=False,
     )  # fmt: skip
+
+
+@cache
+def _reductions() -> Reductions:
+    return Reductions(_lark(), TreeBuilder())
 
 
 def _lexer() -> _Lexer:
