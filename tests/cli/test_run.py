@@ -373,3 +373,21 @@ def test_a_visitor_behind_a_balancer_does_not_block_the_balancer(
     assert answers == ["block", "block", "allow" if trusted else "block"]
     said = " ".join(done.stderr.split())
     assert ("the last one counts as the client's, 10.0.0.1 in 3 of them" in said) is (not trusted)
+
+
+def test_both_evaluators_print_the_same_json(guessing: str, log: str) -> None:
+    """The engine's own text of a decision, and the request read by it, are the reference's."""
+    printed = []
+    for evaluator in ("native", "reference"):
+        command = ["decide", guessing, log, "--json", "--evaluator", evaluator]
+        printed.append(CliRunner().invoke(tidegate, command).stdout)
+    assert [json.loads(line) for line in printed[0].splitlines()] == [
+        json.loads(line) for line in printed[1].splitlines()
+    ]
+    answered = [json.loads(line) for line in printed[0].splitlines()]
+    assert [each["action"]["type"] for each in answered] == ["allow"] * 4 + ["block"] * 3
+    assert answered[-1]["request"] == {
+        "client_ip": "198.51.100.9",
+        "method": "POST",
+        "path": "/account/login",
+    }

@@ -7,10 +7,18 @@ from collections.abc import Callable
 
 import attrs
 import click
+import orjson
 
 from tidegate.cli.documents import definitions_argument, read_definitions
 from tidegate.cli.inputs.events import Line, Source, events_argument, strictness_option
-from tidegate.cli.output import console, errors, evaluator_option, json_option, print_json
+from tidegate.cli.output import (
+    console,
+    errors,
+    evaluator_option,
+    json_option,
+    print_json,
+    print_text,
+)
 from tidegate.cli.run import Run, max_refusals_option
 from tidegate.cli.subjects import Subjects
 from tidegate.cli.summary import OUTCOMES, Summary
@@ -52,7 +60,7 @@ def decide(
         raise click.UsageError("--only is about single decisions, which --summary doesn't print")
     read = read_definitions(definitions)
     engine = Engine(read, evaluator=evaluator, events=strictness)
-    subjects = Subjects(read.settings.trusted_proxies)
+    subjects = Subjects(read.settings.trusted_proxies, evaluator)
     write = _print_json if as_json else _print_line
 
     def each(line: Line, decision: EngineDecision) -> None:
@@ -96,12 +104,16 @@ def decide_all(
         busiest: how many of the busiest addresses and paths of a policy are shown.
     """
     trusts_proxies = bool(engine.definitions.settings.trusted_proxies)
-    summary = Summary(left_out=left_out(engine), trusts_proxies=trusts_proxies, shown=busiest)
+    # Only the table shows what is counted by reading each event once more.
+    is_table = each is None
+    counted = left_out(engine) if is_table else None
+    summary = Summary(left_out=counted, trusts_proxies=trusts_proxies, shown=busiest)
     run = Run(engine.decide, max_refusals, lambda _, error: summary.refuse(error.code))
     summary.notes = run.notes
     started = time.perf_counter()
     for line, decision in run.over(events, progress=each is None):
-        summary.add(line, decision, subjects.of(line.text) if decision.fired else None)
+        subject = subjects.of(line.text) if is_table and decision.fired else None
+        summary.add(line, decision, subject)
         if each is not None:
             each(line, decision)
     summary.seconds = time.perf_counter() - started
@@ -112,10 +124,12 @@ def decide_all(
 
 
 def _print_json(line: Line, decision: EngineDecision, subjects: Subjects) -> None:
-    record = {**line.to_dict(), **decision.to_record()}
+    # The members of the place, of the record and of the request, in one object.
+    parts = [orjson.dumps(line.to_dict()), decision.to_json()]
     if decision.action.type != "allow":
-        record["request"] = attrs.asdict(subjects.of(line.text))
-    print_json(record)
+        request = attrs.asdict(subjects.of(line.text), recurse=False)
+        parts.append(orjson.dumps({"request": request}))
+    print_text(b"{%b}" % b",".join(each[1:-1] for each in parts))
 
 
 def _print_line(line: Line, decision: EngineDecision, subjects: Subjects) -> None:

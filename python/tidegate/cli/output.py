@@ -33,6 +33,11 @@ def print_json(document: Any) -> None:
     sys.stdout.write(to_json(document) + "\n")
 
 
+def print_text(document: bytes) -> None:
+    """The text of a JSON document and a newline on standard output."""
+    sys.stdout.write(document.decode() + "\n")
+
+
 def to_json(document: Any) -> str:
     """JSON text; language values that JSON lacks are written as ``string()`` writes them."""
     return orjson.dumps(document, default=_beyond_json, option=orjson.OPT_NON_STR_KEYS).decode()

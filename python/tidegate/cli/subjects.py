@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 
 import attrs
+import orjson
 
 from tidegate.evaluation.encoder import encode
+from tidegate.evaluation.rules import Evaluator, bundle, read_rules
 from tidegate.functions.addresses import parse_range
-from tidegate.language.tree.schema import FIELD_MODEL
+from tidegate.language.check.checker import check
+from tidegate.language.tree.schema import FIELD_MODEL, Schema
+from tidegate.values import Network
 
 _FIELDS = ("request.client_ip", "request.method", "request.path")
+_TEXTS = "[" + ", ".join(f'has({each}) ? {each} : ""' for each in _FIELDS) + "]"
 _SHOWN = 200
 """Characters of a path."""
 
@@ -34,12 +40,12 @@ class Subjects:
 
     Args:
         trusted_proxies: trusted networks of the definitions.
+        evaluator: reads the events.
     """
 
-    def __init__(self, trusted_proxies: Collection[str]) -> None:
-        self._trusted = [
-            network for each in trusted_proxies if (network := parse_range(each)) is not None
-        ]
+    def __init__(self, trusted_proxies: Collection[str], evaluator: Evaluator = "native") -> None:
+        networks = [found for each in trusted_proxies if (found := parse_range(each)) is not None]
+        self._read = _native(networks) if evaluator == "native" else partial(_encoded, networks)
 
     def of(self, event: bytes) -> Subject:
         """The request of a decided event.
@@ -47,9 +53,15 @@ class Subjects:
         Raises:
             EventError: the event is rejected.
         """
-        record = encode(event, _FIELDS, variables=FIELD_MODEL, trusted_proxies=self._trusted)
-        return Subject(
-            str(record.get("request.client_ip", "")),
-            str(record.get("request.method", "")),
-            str(record.get("request.path", "")),
-        )
+        return Subject(*self._read(event))
+
+
+def _native(trusted: Sequence[Network]) -> Callable[[bytes], Iterable[str]]:
+    document = orjson.loads(bundle({"": check(_TEXTS)}, Schema.default()))
+    document["trusted_proxies"] = [str(each.network) for each in trusted]
+    return partial(read_rules(orjson.dumps(document), "native").evaluate, 0)
+
+
+def _encoded(trusted: Sequence[Network], event: bytes) -> Iterable[str]:
+    record = encode(event, _FIELDS, variables=FIELD_MODEL, trusted_proxies=trusted)
+    return (str(record.get(each, "")) for each in _FIELDS)

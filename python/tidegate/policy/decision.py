@@ -85,13 +85,19 @@ class EngineDecision(Decision):
     _record: bytes | str | Mapping[str, Any] = attrs.field(
         default=b"", init=False, eq=False, repr=False
     )
+    _text: bytes | None = attrs.field(default=None, init=False, eq=False, repr=False)
 
     @classmethod
     def from_record(cls, record: bytes | str | Mapping[str, Any]) -> EngineDecision:
         """The decision in a record, from :meth:`to_record` or as JSON text."""
         decision = cls.__new__(cls)
         object.__setattr__(decision, "_record", record)
+        object.__setattr__(decision, "_text", record if isinstance(record, bytes) else None)
         return decision
+
+    def to_json(self) -> bytes:
+        """The record as JSON text; that of an engine's decision is the engine's own text."""
+        return orjson.dumps(self.to_record()) if self._text is None else self._text
 
     if not TYPE_CHECKING:  # make a misspelt name an error
 

@@ -80,9 +80,8 @@ def try_(
     packs = packs_of(names or (() if folders else BUNDLED), folders)
     definitions = load_definitions(whole_document(packs, proxies))
     engine = Engine(definitions, evaluator=evaluator, events=strictness)
-    run, summary = decide_all(
-        engine, events, Subjects(proxies), max_refusals=max_refusals, busiest=BUSIEST
-    )
+    subjects = Subjects(proxies, evaluator)
+    run, summary = decide_all(engine, events, subjects, max_refusals=max_refusals, busiest=BUSIEST)
     if as_json:
         print_json({"packs": {each.name: each.version for each in packs}} | summary.to_dict())
     else:
