@@ -15,6 +15,7 @@ from uuid import UUID
 import attrs
 
 from tidegate.edge.addresses import TrustedProxies
+from tidegate.errors import TidegateError
 from tidegate.functions.addresses import parse_range
 from tidegate.policy.published import MAX_BYTES
 from tidegate_server.challenge.parts import ChallengeParts
@@ -25,7 +26,7 @@ from tidegate_server.control.runtime import LiveRuntime
 from tidegate_server.definitions.changes import remove_pending
 from tidegate_server.definitions.refresher import Refresher
 from tidegate_server.directory.log_check import check_log, lost_in
-from tidegate_server.engines.compiling import compile_newest
+from tidegate_server.engines.compiling import compile_newest, keep_newest
 from tidegate_server.engines.engines import Runtimes
 from tidegate_server.engines.replay import Replays
 from tidegate_server.engines.retention import Retention
@@ -123,7 +124,9 @@ class Service:
         self.keys = keys
         self.base_url = base_url
         self.lanes = Lanes(settings.server.tenant_waiting_calls)
-        self.runtimes = Runtimes(store, keys, self._compile_newest, self.lanes.still)
+        self.runtimes = Runtimes(
+            store, keys, self._compile_newest, self.lanes.still, self._keep_newest
+        )
         self.key_ring = KeyRing(keys.pepper)
         self.idempotency = IdempotencyKeys(keys.redaction, self._recorded_answer)
         self.metrics = HotMetrics(settings.metrics.policies)
@@ -136,8 +139,7 @@ class Service:
             lambda: self.base_url,
             lambda: self.recorder.committed,
         )
-        self.runtimes.activated = self.feed.activated
-        self.runtimes.dropped = self.feed.dropped
+        self._connect_runtimes()
         self.live = LiveRuntime(store, self.runtimes, self.metrics, self.lanes)
         self._refresher = self._make_refresher()
         self._pools = pools
@@ -186,6 +188,12 @@ class Service:
         self._refreshing_keys = asyncio.Lock()
         self._saver = ThreadPoolExecutor(1, "tidegate-save", initializer=be_nice)
 
+    def _connect_runtimes(self) -> None:
+        self.runtimes.activated = self.feed.activated
+        self.runtimes.dropped = self.feed.dropped
+        self.runtimes.prepare = self.feed.loaded
+        self.runtimes.loaded = self.lanes.release
+
     def prepare(self) -> None:
         """Do the slow preparations that don't need the store, unless already done."""
         self.application.logins.prepare()
@@ -201,7 +209,7 @@ class Service:
         look = lost_in if level is not None and level.is_sound else check_log
         self.live.lost_decisions = await asyncio.to_thread(look, self.store)
         await self._pools.start()
-        await self.runtimes.load(None if level is None else level.tenants)
+        await self.runtimes.begin(None if level is None else level.tenants)
         # Together, because each waits for the database.
         seq, self._snapshot_seq, *_ = await asyncio.gather(
             asyncio.to_thread(self._last_seq),
@@ -239,6 +247,7 @@ class Service:
         self.live.publisher = self._begin_to_publish()
         self.live.recorder, self.live.loop = self.recorder, self._loop
         self.live.is_ready = True
+        self.runtimes.load_rest()
         self.forwarding = Forwarding(
             store=self.store,
             recorder=self.recorder,
@@ -307,6 +316,7 @@ class Service:
                 without.
         """
         self.live.is_ready = False
+        await self.runtimes.stop_loading()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -336,6 +346,20 @@ class Service:
             is_urgent=True,
         )
 
+    async def _keep_newest(self, tenant_id: UUID) -> None:
+        try:
+            await self._pools.pool.run(
+                partial(keep_newest, tenant_id),
+                Inbox(self.application),
+                (Party.TENANT, tenant_id),
+                SECONDS[Work.COMPILE],
+            )
+        except NotFoundError:
+            pass  # it was deleted meanwhile
+        except TidegateError as error:  # the next start compiles them from text
+            reason = str(error)
+            log.warning("compiled definitions are not kept", tenant=str(tenant_id), reason=reason)
+
     def _replay(self, job: Callable[[Application], Any]) -> Any:
         return self._pools.replay.run(job, Inbox(self.application))
 
@@ -346,6 +370,7 @@ class Service:
             Problem: the decision log cannot be written.
             StoreUnavailableError: nothing can be written.
         """
+        await self.runtimes.wait_for()  # the saved states are those of all tenants
         async with self._saving:
             seq, frozen = await self.recorder.cut(self._freeze, self.lanes.all_still)
             loop = asyncio.get_running_loop()
@@ -512,7 +537,8 @@ class Service:
                 note_uses_after = time.monotonic() + NOTE_USES_SECONDS
                 self._note_uses()
             self.idempotency.forget(self.store.statistics().indexed_seq)
-            if self.recorder.seq - self._snapshot_seq < self.settings.store.snapshot_every:
+            due = self.recorder.seq - self._snapshot_seq >= self.settings.store.snapshot_every
+            if not due or self.runtimes.left_to_load:
                 continue
             started = time.monotonic()
             if started < self._save_after:

@@ -19,6 +19,7 @@ from tidegate_server.engines.figures import EngineFigures, policy_names, store_f
 from tidegate_server.hot.metrics import Families, Shown, build_page, page, process_page
 from tidegate_server.hot.recorder import unavailable
 from tidegate_server.http.ids import new_id
+from tidegate_server.http.problems import Problem
 from tidegate_server.offload.inbox import Engines
 from tidegate_server.publishing.publisher import published
 from tidegate_server.stores.decision_log import lifts, lines, snapshots
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 PassStatus: TypeAlias = Literal["alive", "revoked"]
 
+LOAD_SECONDS = 20.0
+"""How long a handler waits for a tenant that isn't loaded yet."""
 LIFT_SECONDS = 30.0
 """How long a lift waits for its commit; the log gives up sooner if it can't be written."""
 
@@ -189,26 +192,44 @@ class LiveRuntime:
         if shown is Shown.HEALTH:
             return page([health]) + process_page()
         lanes = self.lanes.figures(time.monotonic_ns())
-        tenants = Families([*lanes, *self._gathered[Shown.ALL]])
+        to_load = GaugeMetricFamily(
+            "tidegate_tenants_to_load",
+            "Tenants that are not loaded yet after a start; their calls wait.",
+            self._runtimes.left_to_load,
+        )
+        tenants = Families([to_load, *lanes, *self._gathered[Shown.ALL]])
         return page([self._metrics, health, tenants]) + process_page() + build_page()
 
     def find(self, tenant_id: UUID) -> Tenant | None:
-        """See :class:`Runtime`."""
+        """See :class:`Runtime`; waits for a tenant that isn't loaded yet.
+
+        Raises:
+            Problem: ``not-ready``; loading takes too long.
+        """
+        if self.loop is not None and self._runtimes.is_loading(tenant_id):
+            loaded = asyncio.run_coroutine_threadsafe(self._runtimes.wait_for(tenant_id), self.loop)
+            try:
+                loaded.result(LOAD_SECONDS)
+            except TimeoutError:
+                loaded.cancel()
+                raise Problem(
+                    "not-ready", "the tenant is being loaded", headers={"retry-after": "1"}
+                ) from None
         return self._runtimes.find(tenant_id)
 
     def key_forms(self, tenant_id: UUID) -> KeyForms | None:
         """See :class:`Runtime`."""
-        tenant = self._runtimes.find(tenant_id)
+        tenant = self.find(tenant_id)
         return None if tenant is None else tenant.keys
 
     def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
         """See :class:`Runtime`."""
-        tenant = self._runtimes.find(tenant_id)
+        tenant = self.find(tenant_id)
         return None if tenant is None else tenant.engine.state_of(event, at)
 
     def evictions(self, tenant_id: UUID) -> int:
         """See :class:`Runtime`."""
-        tenant = self._runtimes.find(tenant_id)
+        tenant = self.find(tenant_id)
         return 0 if tenant is None else tenant.engine.stats()["evictions_total"]
 
     def lift(
@@ -249,7 +270,7 @@ class LiveRuntime:
 
     def pass_status(self, tenant_id: UUID, pass_id: UUID) -> PassStatus:
         """See :class:`Runtime`."""
-        tenant = self._runtimes.find(tenant_id)
+        tenant = self.find(tenant_id)
         is_revoked = tenant is not None and tenant.engine.is_revoked(pass_id)
         return "revoked" if is_revoked else "alive"
 
@@ -267,6 +288,7 @@ class LiveRuntime:
         return asyncio.run_coroutine_threadsafe(ending, self.loop).result(LIFT_SECONDS)
 
     async def _end_between(self, tenant_id: UUID, end: Callable[[Tenant], LogBlock | None]) -> bool:
+        await self._runtimes.wait_for(tenant_id)
         if self.recorder is None or self._runtimes.find(tenant_id) is None:
             return False
         async with self.lanes.still(tenant_id):

@@ -60,6 +60,10 @@ class LocalTenant:
         """The currently deciding tenant, for the hot path."""
         return self.deciding if tenant_id == self.tenant_id else None
 
+    def call(self, tenant_id: UUID) -> bool:  # noqa: ARG002 - the form of the service's
+        """Whether the tenant isn't loaded yet: never, for the hot path."""
+        return False
+
     def all(self) -> Iterable[Tenant]:
         """The same."""
         return [self.deciding]

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tidegate.policy.definitions.bundle import bundle, change
+from tidegate.policy.definitions.model import Settings
 from tidegate.policy.definitions.redaction import Redaction
 from tidegate.policy.key_forms import KeyForms
 from tidegate_server.signatures.directory import Directories
 
 if TYPE_CHECKING:
     from tidegate.policy.definitions.compiled import CompiledDefinitions
-    from tidegate.policy.definitions.model import Definitions, Settings
+    from tidegate.policy.definitions.model import Definitions
 
 MOST_BYTES = 1024 * 1024
 """A larger change is compiled as a whole, as its policies are better indexed with all others."""

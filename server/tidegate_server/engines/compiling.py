@@ -15,16 +15,21 @@ from uuid import UUID
 import orjson
 
 from tidegate.policy.document import read_document
+from tidegate_server.engines import kept_sets
 from tidegate_server.engines.compiled import CompiledChange, CompiledSet
 from tidegate_server.engines.definition_set import load_set
-from tidegate_server.stores.base import DamagedLogError
+from tidegate_server.logging import log
+from tidegate_server.stores.base import DamagedLogError, StoreUnavailableError
 from tidegate_server.stores.decision_log import log as decision_log
+from tidegate_server.stores.index import compiled_sets
 from tidegate_server.stores.objects import definition_sets
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from tidegate_server.engines.app import App
+    from tidegate_server.engines.definition_set import DefinitionSet
+    from tidegate_server.stores.index.compiled_sets import Place
     from tidegate_server.stores.port import Records
 
 SAMPLE = 1024
@@ -58,7 +63,38 @@ def compile_newest(
     if changed is not None:
         return changed
     with application.store.read() as connection:
-        return CompiledSet.of(compilation.compiled, recent_events(connection, tenant_id))
+        made = CompiledSet.of(compilation.compiled, recent_events(connection, tenant_id))
+    try:
+        kept_sets.keep(application.store, _place_of(newest), made)
+    except StoreUnavailableError as error:  # the next start compiles them from text again
+        log.warning("compiled definitions are not kept", tenant=str(tenant_id), reason=str(error))
+    return made
+
+
+def keep_newest(tenant_id: UUID, application: App) -> None:
+    """Keep a tenant's compiled definitions for the next starts, if they are quick to compile here.
+
+    After a change of one policy among many the whole set isn't written at once, but when changes
+    pause.
+
+    Raises:
+        DefinitionsError: they can't be used.
+        NotFoundError: the tenant doesn't exist.
+        StoreUnavailableError: nothing can be written now.
+    """
+    active = application.known.newest(tenant_id)
+    if active is None:
+        return
+    with application.store.read() as connection:
+        newest = load_set(connection, tenant_id, active)
+        is_kept = compiled_sets.is_kept(connection, _place_of(newest))
+    if active.covers(newest.objects) and not is_kept:
+        compilation = read_document(newest.to_read(), newest.compilation)
+        kept_sets.keep(application.store, _place_of(newest), CompiledSet.of(compilation.compiled))
+
+
+def _place_of(newest: DefinitionSet) -> Place:
+    return kept_sets.place_of(newest.tenant_id, (newest.revision, newest.tenant.revision))
 
 
 def keep_definitions(store: Records, tenant_id: UUID, document: Mapping[str, Any]) -> None:
@@ -76,9 +112,19 @@ def keep_definitions(store: Records, tenant_id: UUID, document: Mapping[str, Any
 
 def recent_events(connection: Connection, tenant_id: UUID) -> list[bytes]:
     """Return a tenant's last decided events, as recorded; empty if the log is damaged."""
+    return recent_by_tenant(connection, tenant_id).get(tenant_id, [])
+
+
+def recent_by_tenant(
+    connection: Connection, tenant_id: UUID | None = None
+) -> dict[UUID, list[bytes]]:
+    """Return the last decided events of each tenant, or of one, as :func:`recent_events`."""
     after = max(decision_log.last_seq(connection) - SAMPLE, 0)
-    lines = decision_log.scan(connection, after=after, tenant_id=tenant_id)
+    found: dict[UUID, list[bytes]] = {}
     try:
-        return [line.decision().event for line in lines if line.is_decision]
+        for line in decision_log.scan(connection, after=after, tenant_id=tenant_id):
+            if line.is_decision:
+                found.setdefault(line.tenant_id, []).append(line.decision().event)
     except DamagedLogError:
-        return []
+        return {}
+    return found

@@ -7,7 +7,7 @@ reads and compiles definitions; if a set doesn't compile, the previous one stays
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
@@ -19,7 +19,10 @@ import attrs
 from tidegate.errors import DefinitionsError, SnapshotError, WorkerError
 from tidegate.evaluation.native import Redactor
 from tidegate.policy.proofs import ProofKeys
+from tidegate_server.engines import kept_sets
 from tidegate_server.engines.compiled import CompiledChange, CompiledSet
+from tidegate_server.engines.compiling import recent_by_tenant, recent_events
+from tidegate_server.engines.loading import Loading
 from tidegate_server.engines.serving import BundledEngine
 from tidegate_server.engines.tenant import Revision, Tenant
 from tidegate_server.logging import log
@@ -39,8 +42,13 @@ Compile: TypeAlias = "Callable[[UUID, int | None], Awaitable[CompiledSet | Compi
 """Compiles a tenant's definitions, or only a change since a revision."""
 Make: TypeAlias = "Callable[[CompiledSet, Redactor, ProofKeys], BundledEngine]"
 Still: TypeAlias = Callable[[UUID], AbstractAsyncContextManager[None]]
+Keep: TypeAlias = Callable[[UUID], Awaitable[None]]
+"""Keeps a tenant's compiled definitions in the store."""
 
 
+RETRY_SECONDS = 2.0
+LOADED_AT_ONCE = 4
+"""Tenants loaded at the same time: workers compile those whose compiled form isn't kept."""
 SETTLE_SECONDS = 5.0
 """How long after the last change of a tenant's policies its index is rebuilt."""
 MOST_LAYERED = 256
@@ -56,6 +64,10 @@ def _nobody(_: object) -> None:
     """Do nothing, since nobody follows."""
 
 
+async def _nothing(_: object) -> None:
+    """Do nothing, since nobody follows, or nothing is kept."""
+
+
 class Runtimes:
     """Every active tenant.
 
@@ -65,17 +77,29 @@ class Runtimes:
         compile_newest: has a worker compile a tenant's newest definitions, or their differences
             from a revision.
         still: entered to swap a tenant's definitions, between two of its decisions.
+        keep: has a worker keep a tenant's compiled definitions after changes.
     """
 
     activated: Callable[[Tenant], None]
     """Called when a tenant's definitions were replaced."""
     dropped: Callable[[UUID], None]
     """Called with a deleted tenant."""
+    prepare: Callable[[Tenant], Awaitable[None]]
+    """Called with a tenant that was loaded after the start, before it decides."""
+    loaded: Callable[[UUID], None]
+    """Called when a tenant was loaded after the start, or can't be."""
 
     def __init__(
-        self, store: Store, keys: Keys, compile_newest: Compile, still: Still = _still
+        self,
+        store: Store,
+        keys: Keys,
+        compile_newest: Compile,
+        still: Still = _still,
+        keep: Keep = _nothing,
     ) -> None:
-        self.activated = self.dropped = _nobody
+        self.activated = self.dropped = self.loaded = _nobody
+        self.prepare = _nothing
+        self._keep = keep
         self._store = store
         self._still = still
         self._keys = keys
@@ -87,6 +111,12 @@ class Runtimes:
         # created on all threads of a pool would take several times the memory they need.
         self._making = ThreadPoolExecutor(1, "tidegate-engine")
         self._builder = ThreadPoolExecutor(1, "tidegate-index", initializer=be_nice)
+        self._loading = Loading({})
+        self._loads: asyncio.Future[None] | None = None
+        self._failed = False
+        self._samples: Mapping[UUID, Sequence[bytes]] | None = None
+        """Recent events of each tenant, while all are loaded."""
+        self._keeping: set[asyncio.Future[None]] = set()
         self._unloaded: set[UUID] = set()
         """Tenants with unusable definitions at the start: their state is in the log."""
         self.refused: dict[UUID, tuple[Revision, str]] = {}
@@ -100,26 +130,118 @@ class Runtimes:
         """Return every active tenant."""
         return list(self._tenants.values())
 
-    async def load(self, level: Mapping[UUID, Tenant] | None = None) -> None:
-        """Load every tenant from the store: definitions, newest snapshot, the log after it.
+    def call(self, tenant_id: UUID) -> bool:
+        """Load a tenant before others, as a call waits for it; return whether it isn't loaded yet.
 
-        Don't call this while decisions are made: their effects would be counted twice.
+        A tenant that can't be loaded is not waited for.
+        """
+        self._loading.call(tenant_id)
+        return tenant_id in self._loading
+
+    def is_loading(self, tenant_id: UUID) -> bool:
+        """Return whether a tenant isn't loaded yet; on any thread."""
+        return tenant_id in self._loading
+
+    @property
+    def left_to_load(self) -> int:
+        """How many tenants aren't loaded yet."""
+        return len(self._loading)
+
+    async def wait_for(self, tenant_id: UUID | None = None) -> None:
+        """Wait until a tenant is loaded, or can't be; or until that is so for all tenants."""
+        if tenant_id is None:
+            await self._loading.wait_for_all()
+        else:
+            await self._loading.wait(tenant_id)
+
+    async def begin(self, level: Mapping[UUID, Tenant] | None = None) -> None:
+        """Take the tenants whose states are known, and have the others to load: :meth:`load_rest`.
 
         Args:
             level: tenants whose states have caught up with the log; those with the newest
                 definitions are used as they are.
         """
+        revisions = await asyncio.to_thread(self._revisions)
+        self._samples = await asyncio.to_thread(self._recent)
+        known = {} if level is None else level
+        is_level = {each for each, at in revisions.items() if _is_at(known.get(each), at)}
+        self._unloaded.clear()
+        self._tenants = {each: known[each] for each in is_level}
+        self._loading = Loading({each: revisions[each] for each in revisions.keys() - is_level})
+
+    def load_rest(self) -> None:
+        """Load the tenants that are left, in the background, each with the log after its snapshot.
+
+        A call that waits for one has it loaded next (:meth:`call`).
+        """
+        self._loads = asyncio.ensure_future(self._load_rest())
+
+    async def stop_loading(self) -> None:
+        """Load no further tenant; calls no longer wait for one."""
+        if self._loads is not None:
+            self._loads.cancel()
+            await asyncio.gather(self._loads, return_exceptions=True)
+        self._samples = None
+        for tenant_id in list(self._loading.tenants()):
+            self._loading.finish(tenant_id)
+            self.loaded(tenant_id)
+
+    async def load(self) -> None:
+        """Load every tenant again: definitions, newest snapshot, the log after it.
+
+        Don't call this while decisions are made: their effects would be counted twice.
+        """
+        await self.stop_loading()
         loaded = {}
         self._unloaded.clear()
         for tenant_id, revision in (await asyncio.to_thread(self._revisions)).items():
-            tenant = None if level is None else level.get(tenant_id)
-            if tenant is None or tenant.read_at != revision:
-                tenant = await self.restored(tenant_id, revision, partial(self._rebuilt, tenant_id))
+            tenant = await self.restored(tenant_id, revision, partial(self._rebuilt, tenant_id))
             if tenant is None:
                 self._unloaded.add(tenant_id)
             else:
                 loaded[tenant_id] = tenant
         self._tenants = loaded
+
+    async def _load_rest(self) -> None:
+        await asyncio.gather(*(self._load_some() for _ in range(LOADED_AT_ONCE)))
+        self._samples = None
+        while self._failed:
+            await asyncio.sleep(RETRY_SECONDS)
+            self._failed = False
+            try:
+                await self.refresh()
+            except Exception:
+                log.exception("tenants are not loaded; it is tried again")
+                self._failed = True
+
+    async def _load_some(self) -> None:
+        while (tenant_id := self._loading.next()) is not None:
+            try:
+                await self._load_one(tenant_id)
+            except NotFoundError:
+                pass  # it was deleted meanwhile
+            except Exception:
+                log.exception("a tenant is not loaded; it is tried again", tenant=str(tenant_id))
+                self._unloaded.add(tenant_id)
+                self._failed = True
+            self._loading.finish(tenant_id)
+            self.loaded(tenant_id)
+
+    async def _load_one(self, tenant_id: UUID) -> None:
+        """Load a tenant by its newest definitions, which may change meanwhile."""
+        tenant = None
+        while (revision := self._loading.revision(tenant_id)) is not None:
+            tenant = await self.restored(tenant_id, revision, partial(self._rebuilt, tenant_id))
+            if tenant is not None:
+                await self.prepare(tenant)
+            if revision == self._loading.revision(tenant_id):
+                break
+        else:
+            return
+        if tenant is None:
+            self._unloaded.add(tenant_id)
+        else:
+            self._tenants[tenant_id] = tenant
 
     async def restored(self, tenant_id: UUID, revision: Revision, make: Make) -> Tenant | None:
         """Return a tenant as at a start; None, with a log line, if its definitions are unusable.
@@ -146,11 +268,15 @@ class Runtimes:
         """
         revisions = await asyncio.to_thread(self._revisions)
         wanted = {each: at for each, at in revisions.items() if only in (None, each)}
-        changed = [each for each in wanted.items() if not self._is_taken(*each)]
+        here = [each for each in wanted.items() if not self._loading.expect(*each)]
+        changed = [each for each in here if not self._is_taken(*each)]
         await asyncio.gather(*(self._replace(*each) for each in changed))
-        for tenant_id in self._tenants.keys() - revisions.keys():
+        if only is not None:
+            await self._loading.wait(only)
+        for tenant_id in (self._tenants.keys() | self._loading.tenants()) - revisions.keys():
             if only in (None, tenant_id):
-                del self._tenants[tenant_id]
+                self._tenants.pop(tenant_id, None)
+                self._loading.finish(tenant_id)
                 self.dropped(tenant_id)
                 self._changing.pop(tenant_id, None)
         return all(self._decides(*each) for each in wanted.items())
@@ -211,7 +337,7 @@ class Runtimes:
         """
         making = partial(asyncio.get_running_loop().run_in_executor, self._making)
         try:
-            made = await self._compile(tenant_id, None if present is None else present.revision)
+            made = await self._compiled(tenant_id, revision, present)
             if present is not None and isinstance(made, CompiledChange):
                 changed = await making(_changed, present, made, revision)
                 if changed is not None:
@@ -239,18 +365,38 @@ class Runtimes:
             made.directories,
         )
 
+    async def _compiled(
+        self, tenant_id: UUID, revision: Revision, present: Tenant | None
+    ) -> CompiledSet | CompiledChange:
+        if present is not None:
+            return await self._compile(tenant_id, present.revision)
+        loop = asyncio.get_running_loop()
+        kept = await loop.run_in_executor(self._making, self._kept, tenant_id, revision)
+        return kept or await self._compile(tenant_id, None)
+
+    def _kept(self, tenant_id: UUID, revision: Revision) -> CompiledSet | None:
+        with self._store.read() as connection:
+            kept = kept_sets.find(connection, kept_sets.place_of(tenant_id, revision))
+            if kept is None:
+                return None
+            if self._samples is None:
+                return attrs.evolve(kept, sample=recent_events(connection, tenant_id))
+        return attrs.evolve(kept, sample=self._samples.get(tenant_id, ()))
+
+    def _recent(self) -> dict[UUID, list[bytes]]:
+        with self._store.read() as connection:
+            return recent_by_tenant(connection)
+
     def _settle(self, tenant: Tenant) -> None:
-        """Rebuild the index, once changes have paused or many have accumulated."""
+        """Rebuild the index, and keep the compiled form, once changes pause or are many."""
         waiting = self._settling.pop(tenant.tenant_id, None)
         if waiting is not None:
             waiting.cancel()
-        layered = tenant.engine.layered
-        if layered:
-            wait = SETTLE_SECONDS if layered < MOST_LAYERED else 0.0
-            loop = asyncio.get_running_loop()
-            self._settling[tenant.tenant_id] = loop.call_later(wait, self._rebuild, tenant)
+        wait = SETTLE_SECONDS if tenant.engine.layered < MOST_LAYERED else 0.0
+        loop = asyncio.get_running_loop()
+        self._settling[tenant.tenant_id] = loop.call_later(wait, self._settled, tenant)
 
-    def _rebuild(self, tenant: Tenant) -> None:
+    def _settled(self, tenant: Tenant) -> None:
         self._settling.pop(tenant.tenant_id, None)
 
         def rebuild() -> None:
@@ -258,13 +404,22 @@ class Runtimes:
             if self.find(tenant.tenant_id) is tenant:
                 tenant.engine.rebuild()
 
-        self._builder.submit(rebuild)
+        if tenant.engine.layered:
+            self._builder.submit(rebuild)
+        if self.find(tenant.tenant_id) is tenant:
+            keeping = asyncio.ensure_future(self._keep(tenant.tenant_id))
+            self._keeping.add(keeping)  # the loop itself keeps no task alive
+            keeping.add_done_callback(self._keeping.discard)
 
     def _rebuilt(
         self, tenant_id: UUID, made: CompiledSet, redactor: Redactor, proof_keys: ProofKeys
     ) -> BundledEngine:
         with self._store.read() as connection:
             return rebuilt(connection, tenant_id, made, redactor, proof_keys)
+
+
+def _is_at(tenant: Tenant | None, revision: Revision) -> bool:
+    return tenant is not None and tenant.read_at == revision
 
 
 def proof_keys_of(tenant_id: UUID, keys: Keys) -> ProofKeys:

@@ -170,6 +170,9 @@ class CallQueue:
     def _step(self, lane: Lane) -> None:
         """Run a lane's next step on the loop, or have it wait for a thread."""
         tenant = self.runtimes.find(lane.tenant_id)
+        if tenant is None and self.runtimes.call(lane.tenant_id):
+            self.lanes.hold(lane)
+            return
         if tenant is None:
             refuse(lane.take_all(), Problem("definitions-unavailable", headers=_SOON))
             self.lanes.drop(lane)

@@ -82,6 +82,8 @@ class Feed:
         self._base_url = base_url
         self._seq = seq
         self._logs: dict[UUID, ChangeLog] = {}
+        self._followed_before: set[UUID] = set()
+        """Tenants whose changes daemons followed before the start, until they are loaded."""
         self._made: dict[UUID, dict[tuple[int, int], asyncio.Future[Signed]]] = {}
         self._wanted: dict[UUID, int] = {}
         """Revisions about to become a change."""
@@ -92,12 +94,20 @@ class Feed:
 
     async def start(self) -> None:
         """Rebuild the changes that daemons followed before a restart."""
-        for tenant_id in await asyncio.to_thread(self._followed):
-            tenant = self._runtimes.find(tenant_id)
-            found = None if tenant is None else await asyncio.to_thread(self._remade, tenant_id)
-            if tenant is not None and found is not None:
-                self._logs[tenant_id] = found
-                self.activated(tenant)
+        self._followed_before.update(await asyncio.to_thread(self._followed))
+        for tenant in self._runtimes.all():
+            await self.loaded(tenant)
+
+    async def loaded(self, tenant: Tenant) -> None:
+        """Rebuild the changes of a tenant that was loaded, and doesn't decide yet."""
+        tenant_id = tenant.tenant_id
+        if tenant_id not in self._followed_before:
+            return
+        found = await asyncio.to_thread(self._remade, tenant_id)
+        self._followed_before.discard(tenant_id)
+        if found is not None:
+            self._logs[tenant_id] = found
+            self.activated(tenant)
 
     def log_of(self, tenant_id: UUID) -> ChangeLog:
         """Return the changes of a tenant; the first request starts recording them.
@@ -116,9 +126,11 @@ class Feed:
         """Return the active tenant.
 
         Raises:
-            Problem: its definitions can't be used.
+            Problem: it isn't loaded yet, or its definitions can't be used.
         """
         tenant = self._runtimes.find(tenant_id)
+        if tenant is None and self._runtimes.call(tenant_id):
+            raise Problem("not-ready", "the tenant is being loaded", headers={"retry-after": "1"})
         if tenant is None:
             raise Problem("definitions-unavailable", headers={"retry-after": "1"})
         return tenant

@@ -61,6 +61,7 @@ class Lanes:
         self.ready: deque[Lane] = deque()
         """Lanes with a step to run, in order."""
         self._parked: list[Lane] = []
+        self._held: dict[UUID, Lane] = {}
         self.turn = 0
         """The number of the present turn."""
         self.heavy = Line(heavy_at_once or processors_beside())
@@ -123,6 +124,18 @@ class Lanes:
         """Resume every lane, as the log takes decisions again."""
         parked, self._parked = self._parked, []
         for lane in parked:
+            lane.is_listed = False
+            self.line_up(lane)
+
+    def hold(self, lane: Lane) -> None:
+        """Have a lane wait until its tenant is loaded: :meth:`release`."""
+        lane.is_listed = True
+        self._held[lane.tenant_id] = lane
+
+    def release(self, tenant_id: UUID) -> None:
+        """Resume the lane of a tenant, as it is loaded, or can't be."""
+        lane = self._held.pop(tenant_id, None)
+        if lane is not None:
             lane.is_listed = False
             self.line_up(lane)
 

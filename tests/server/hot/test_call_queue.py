@@ -86,6 +86,9 @@ class World:
         self.keys = IdempotencyKeys(b"k" * 32, {}.get)
         self.keys.use(KeyFilter(KEPT), 0)
         self.tenants = {tenant_id: tenant(tenant_id) for tenant_id in (ONE, OTHER)}
+        self.loading: set[UUID] = set()
+        self.called: list[UUID] = []
+        """Tenants that a call waited for, in order."""
         self.outcomes: dict[int, Outcome] = {}
         self.ring = KeyRing(PEPPER)
         self.queue = CallQueue(
@@ -101,6 +104,10 @@ class World:
 
     def find(self, tenant_id: UUID) -> Tenant | None:
         return self.tenants.get(tenant_id)
+
+    def call(self, tenant_id: UUID) -> bool:
+        self.called.append(tenant_id)
+        return tenant_id in self.loading
 
     def add(self, number: int, of: UUID = ONE, beacon: bool = False, **event: Any) -> None:
         """A call, of which the outcome is kept by its number."""
@@ -460,6 +467,32 @@ def test_the_calls_of_a_tenant_that_is_gone_are_refused() -> None:
         assert world.codes() == {1: "definitions-unavailable", 2: "definitions-unavailable"}
         assert not world.queue.lanes.figures(0)[0].samples[0].value
         assert not world.queue.lanes._lanes
+
+    run(scene)
+
+
+def test_calls_wait_until_their_tenant_is_loaded() -> None:
+    """Calls of a tenant that isn't loaded wait for it alone, and are refused if it can't be."""
+
+    async def scene(world: World) -> None:
+        loaded = {ONE: world.tenants.pop(ONE)}
+        world.loading = {ONE, UNKNOWN}
+        world.add(1)
+        world.add(2, OTHER)
+        world.add(3, UNKNOWN)
+        await turns()
+        world.add(4)
+        await turns()
+        assert [(block.tenant_id, block.count) for block in world.log.blocks] == [(OTHER, 1)]
+        assert set(world.called) == {ONE, UNKNOWN}
+        world.tenants |= loaded
+        world.loading.clear()
+        for each in (ONE, UNKNOWN):
+            world.queue.lanes.release(each)
+        await turns()
+        assert [(block.tenant_id, block.count) for block in world.log.blocks[1:]] == [(ONE, 2)]
+        world.log.settle()
+        assert world.codes() == {1: 200, 2: 200, 3: "definitions-unavailable", 4: 200}
 
     run(scene)
 

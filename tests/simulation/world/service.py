@@ -168,6 +168,9 @@ class Runtimes:
 
     tenants: Mapping[UUID, Tenant] = attrs.field(factory=dict)
 
+    def call(self, _: UUID) -> bool:
+        return False
+
     def find(self, tenant_id: UUID) -> Tenant | None:
         """Return an active tenant."""
         return self.tenants.get(tenant_id)

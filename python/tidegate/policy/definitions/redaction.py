@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
-from tidegate.evaluation.encoder import sources
+from tidegate.evaluation.encoder import Source, sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tidegate.evaluation.encoder import Source
     from tidegate.policy.definitions.compiled import CompiledDefinitions
 
     _Redactor = TypeVar("_Redactor")

@@ -167,6 +167,20 @@ definition_sets = Table(
     comment="immutable; body is zstd of the document, the dictionary is base_revision's document",
 )
 
+compiled_sets = Table(
+    "compiled_sets",
+    metadata,
+    _tenant(),
+    Column("revision", BigInteger, nullable=False),
+    Column("own_revision", BigInteger, nullable=False),
+    Column("program", LargeBinary, nullable=False),
+    Column("checksum", LargeBinary, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("tenant_id"),
+    comment="definitions compiled by one build of the program, made again where they don't fit;"
+    " body is zstd, checksum covers all columns",
+)
+
 policy_versions = Table(
     "policy_versions",
     metadata,
