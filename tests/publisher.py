@@ -1,4 +1,4 @@
-"""A server on loopback that publishes lists, and misbehaves where a test asks for it."""
+"""A server on loopback that publishes lists and takes messages, and misbehaves on demand."""
 
 from __future__ import annotations
 
@@ -43,6 +43,16 @@ Pages: TypeAlias = dict[str, Page]
 
 
 @attrs.frozen
+class Posted:
+    """A document that was posted, with the status of the answer."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+    status: int
+
+
+@attrs.frozen
 class Publisher:
     """A running publisher.
 
@@ -51,12 +61,16 @@ class Publisher:
         pages: what it answers, by path; a test may change them.
         asked: the paths that were asked for.
         authority: the file with the certificate to trust.
+        taken: what was posted, in order.
+        statuses: of the answers to posts, by path; 204 for the others.
     """
 
     port: int
     pages: Pages
     asked: list[str]
     authority: Path
+    taken: list[Posted] = attrs.field(factory=list)
+    statuses: dict[str, int] = attrs.field(factory=dict)
 
     def url(self, path: str, host: str = HOST) -> str:
         """The address of a page."""
@@ -77,6 +91,8 @@ def publishing(folder: Path) -> Iterator[Publisher]:
     """
     pages: Pages = {}
     asked: list[str] = []
+    taken: list[Posted] = []
+    statuses: dict[str, int] = {}
     end = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
@@ -104,6 +120,18 @@ def publishing(folder: Path) -> Iterator[Publisher]:
             except OSError:
                 pass  # the caller had enough
 
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            status = statuses.get(self.path, 204)
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            taken.append(Posted(self.path, headers, body, status))
+            self.close_connection = True
+            self.send_response(status)
+            if status == 302:
+                self.send_header("location", "/elsewhere")
+            self.send_header("content-length", "0")
+            self.end_headers()
+
         def log_message(self, *_: object) -> None:
             """Nothing."""
 
@@ -117,7 +145,7 @@ def publishing(folder: Path) -> Iterator[Publisher]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
-        yield Publisher(server.server_port, pages, asked, authority)
+        yield Publisher(server.server_port, pages, asked, authority, taken, statuses)
     finally:
         end.set()
         server.shutdown()

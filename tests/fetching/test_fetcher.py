@@ -191,3 +191,34 @@ def test_an_address_in_numbers_is_checked_too(publisher: Publisher) -> None:
     mirror = attrs.evolve(own, allowed=[_network("127.0.0.1")])
     assert fetch(mirror, publisher.url("/ranges.json", "127.0.0.1")) == BODY
     assert HOST not in publisher.asked
+
+
+def test_a_document_is_sent_without_following_a_redirect(
+    fetcher: Fetcher, publisher: Publisher
+) -> None:
+    """The status of the answer is returned, and a redirect leads nowhere."""
+    publisher.statuses["/moved"] = 302
+    headers = {"content-type": "application/json", "webhook-id": "1"}
+    for path, status in (("/hook", 204), ("/moved", 302)):
+        assert asyncio.run(fetcher.post(publisher.url(path), BODY, headers)) == status
+    assert [(each.path, each.body) for each in publisher.taken] == [
+        ("/hook", BODY),
+        ("/moved", BODY),
+    ]
+    assert publisher.taken[0].headers["webhook-id"] == "1"
+
+
+def test_a_document_is_sent_to_public_addresses_alone(
+    fetcher: Fetcher, publisher: Publisher
+) -> None:
+    """An address that isn't public is refused before a connection is made."""
+    publisher.taken.clear()
+    guarded = attrs.evolve(fetcher, allowed=())
+    for url, code in (
+        (publisher.url("/hook"), "source-address-not-public"),
+        ("http://lists.test/hook", "source-not-https"),
+    ):
+        with pytest.raises(FetchError) as refused:
+            asyncio.run(guarded.post(url, BODY, {}))
+        assert refused.value.code == code
+    assert publisher.taken == []

@@ -25,6 +25,7 @@ from contextlib import suppress
 import orjson
 import pytest
 from sqlalchemy import Connection
+from tests.store_contract.alerts import AlertContract
 from tests.store_contract.answers import AnswerContract
 from tests.store_contract.challenges import ChallengeContract
 from tests.store_contract.examples import (
@@ -274,5 +275,6 @@ class StoreContract(
     ObjectContract,
     AnswerContract,
     ChallengeContract,
+    AlertContract,
 ):
     """All the tests of a store."""

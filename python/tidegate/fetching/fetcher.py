@@ -1,4 +1,4 @@
-"""Fetches documents that somebody else publishes, from servers of the public internet alone.
+"""Fetches documents from servers of the public internet alone, and sends documents to them.
 
 A URL may be written by a tenant, and its name may lead anywhere. So the addresses that a name has
 are looked up once and checked, and the connection is made to one of these addresses.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from socket import SOCK_STREAM, gaierror
 from typing import TypeAlias
 
@@ -36,7 +36,7 @@ async def resolve(host: str, port: int) -> Sequence[str]:
 
 @attrs.frozen(kw_only=True)
 class Fetcher:
-    """Fetches documents over HTTPS.
+    """Fetches and sends documents over HTTPS.
 
     Attributes:
         max_bytes: the most bytes of a document.
@@ -75,12 +75,31 @@ class Fetcher:
             raise FetchError("source-wrong-type", f"the answer is of type `{media_type}`")
         return answer.content
 
+    async def post(self, url: str, content: bytes, headers: Mapping[str, str]) -> int:
+        """Send a document, and return the status of the answer; no redirect is followed.
+
+        Args:
+            url: the address of the receiver.
+            content: the document.
+            headers: of the request, with the document's type.
+
+        Raises:
+            FetchError: there is no answer, or the address isn't allowed; the code says why.
+        """
+        try:
+            async with asyncio.timeout(self.seconds), self._transport() as transport:
+                answer = await self._ask(transport, "POST", _parsed(url), headers, content)
+        except TimeoutError:
+            raise FetchError("source-timed-out", f"no answer in {self.seconds:.0f} s") from None
+        return answer.status_code
+
+    def _transport(self) -> httpx2.AsyncHTTPTransport:
+        return httpx2.AsyncHTTPTransport(verify=self.tls or trusted(), trust_env=False)
+
     async def _follow(self, url: httpx2.URL) -> httpx2.Response:
-        async with httpx2.AsyncHTTPTransport(
-            verify=self.tls or trusted(), trust_env=False
-        ) as transport:
+        async with self._transport() as transport:
             for _ in range(MAX_REDIRECTS + 1):
-                answer = await self._ask(transport, url)
+                answer = await self._ask(transport, "GET", url, {"accept": "*/*"})
                 if not answer.has_redirect_location:
                     return answer
                 target = _target(url, answer.headers.get("location", ""))
@@ -90,14 +109,22 @@ class Fetcher:
                 url = target
         raise FetchError("source-redirects-too-often", f"more than {MAX_REDIRECTS} redirects")
 
-    async def _ask(self, transport: httpx2.AsyncBaseTransport, url: httpx2.URL) -> httpx2.Response:
+    async def _ask(
+        self,
+        transport: httpx2.AsyncBaseTransport,
+        method: str,
+        url: httpx2.URL,
+        headers: Mapping[str, str],
+        content: bytes | None = None,
+    ) -> httpx2.Response:
         """Answer of the first of a host's addresses that a connection can be made to."""
         failure: FetchError | None = None
         for address in await self._addresses(url):
             request = httpx2.Request(
-                "GET",
+                method,
                 url.copy_with(host=str(address)),
-                headers={"host": url.netloc.decode("ascii"), "accept": "*/*"},
+                headers={"host": url.netloc.decode("ascii"), **headers},
+                content=content,
                 extensions={
                     # The certificate is checked for the name, not for the address.
                     "sni_hostname": url.raw_host.decode("ascii"),
@@ -106,7 +133,7 @@ class Fetcher:
             )
             try:
                 return await exchange(
-                    transport, request, self.seconds, self.max_bytes, needs_end=True
+                    transport, request, self.seconds, self.max_bytes, needs_end=content is None
                 )
             except FetchError as error:
                 if error.code != "source-unreachable":

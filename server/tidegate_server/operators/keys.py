@@ -47,8 +47,8 @@ class Keys:
     signing: bytes = _purpose("token-signing")
     """Seed of the Ed25519 key that signs operator tokens."""
     pepper: bytes = _purpose("api-key-pepper")
-    """The key for hashes of API keys and other secrets; keys that seal stored responses, and the
-    key by which nodes recognise each other, are derived from it."""
+    """The key for hashes of API keys and other secrets; keys that seal stored responses or sign
+    alerts, and the key by which nodes recognise each other, are derived from it."""
     cursors: bytes = _purpose("cursor")
     """The key that seals the cursors of lists."""
     redaction: bytes = _purpose("redaction")
@@ -75,6 +75,12 @@ class Keys:
     def sealing_of(self, tenant_id: UUID) -> bytes:
         """The source of the keys that seal a tenant's challenges, 32 bytes."""
         return _of_tenant(self.sealing, tenant_id)
+
+    def alerts_of(self, tenant_id: UUID, url: str) -> bytes:
+        """The key that signs alerts of a tenant to a webhook, 32 bytes."""
+        source = hashlib.blake2b(key=self.pepper, digest_size=KEY_BYTES, person=b"tidegate-alerts")
+        source.update(tenant_id.bytes + url.encode())
+        return source.digest()
 
 
 def _of_tenant(key: bytes, tenant_id: UUID) -> bytes:

@@ -70,6 +70,11 @@ class Publisher:
         """Entries that are committed but not sent."""
         return 0 if self._position is None else max(0, self._committed() - self._position)
 
+    @property
+    def position(self) -> int | None:
+        """Number of the last entry that was sent; None before the start."""
+        return self._position
+
     async def run(self) -> None:
         """Send for as long as the service runs."""
         pause = FIRST_PAUSE

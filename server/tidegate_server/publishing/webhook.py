@@ -37,11 +37,36 @@ def key_of(secret: str) -> bytes:
     return key
 
 
+def secret_of(key: bytes) -> str:
+    """Return the text of a key, as Standard Webhooks writes secrets."""
+    return _PREFIX + b64encode(key).decode()
+
+
+def signed(secret: bytes, message_id: str, seconds: int, body: bytes) -> dict[str, str]:
+    """Return the headers of a message, signed according to Standard Webhooks.
+
+    The signature is an HMAC of SHA-256 over id, time and body
+    (https://github.com/standard-webhooks/standard-webhooks).
+
+    Args:
+        secret: the key; see :func:`key_of`.
+        message_id: the same for each attempt to send the message.
+        seconds: the time of the attempt, since 1970.
+        body: the message.
+    """
+    content = b".".join((message_id.encode(), str(seconds).encode(), body))
+    signature = b64encode(hmac.digest(secret, content, sha256)).decode()
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": str(seconds),
+        "webhook-signature": f"v1,{signature}",
+    }
+
+
 class Webhook:
     """Posts batches of JSON lines, signed according to Standard Webhooks.
 
-    The signature is an HMAC of SHA-256 over id, time and body
-    (https://github.com/standard-webhooks/standard-webhooks). Redirects are not followed.
+    Redirects are not followed.
 
     Args:
         url: the receiver's URL.
@@ -59,14 +84,9 @@ class Webhook:
         """See :meth:`Destination.send`; on return, the answer was 2xx."""
         body = b"".join(each.body + b"\n" for each in messages)
         batch = f"{messages[0].seq}-{messages[-1].seq}"
-        seconds = str(self._clock())
-        signed = b".".join((batch.encode(), seconds.encode(), body))
-        signature = b64encode(hmac.digest(self._secret, signed, sha256)).decode()
         headers = {
             "content-type": "application/x-ndjson",
-            "webhook-id": batch,
-            "webhook-timestamp": seconds,
-            "webhook-signature": f"v1,{signature}",
+            **signed(self._secret, batch, self._clock(), body),
         }
         try:
             async with (

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from tidegate_server.stores.objects.passes import Pass
 
+MINUTE_NS = 60_000_000_000
+LONGEST_NS = 60 * MINUTE_NS
+"""No session lasts longer."""
 Stage: TypeAlias = Literal["first", "other", "stopped"]
 """The offer to a visitor: the provider, the alternative after too many rounds, or nothing."""
 
@@ -182,6 +185,33 @@ def counts(
     if to_ns is not None:
         query = query.where(table.c.opened_at_ns < to_ns)
     return records.many(connection, query, ChallengeCounts)
+
+
+def by_minute(
+    connection: Connection, tenant_id: UUID, from_ns: int, to_ns: int
+) -> tuple[dict[int, int], dict[int, int]]:
+    """How many challenges of a tenant were opened and solved, by minutes since 1970.
+
+    Args:
+        from_ns: from this time on.
+        to_ns: before this time.
+
+    Returns:
+        Opened ones, and solved ones; minutes without any are left out.
+    """
+    opened, solved = table.c.opened_at_ns, table.c.solved_at_ns
+
+    def counted(at: Any, since_ns: int) -> dict[int, int]:
+        minute = (at // MINUTE_NS).label("minute")
+        query = (
+            select(minute, func.count().label("number"))
+            .where(table.c.tenant_id == tenant_id, opened >= since_ns, opened < to_ns)
+            .where(at >= from_ns, at < to_ns)
+            .group_by(minute)
+        )
+        return {row.minute: row.number for row in connection.execute(query)}
+
+    return counted(opened, from_ns), counted(solved, from_ns - LONGEST_NS)
 
 
 def prune(connection: Connection, tenant_id: UUID, before_ns: int, limit: int = STEP_ROWS) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import attrs
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from tidegate_server.stores.rows import records
 from tidegate_server.stores.rows.dialects import upsert
@@ -73,6 +73,22 @@ def page(
     if after is not None:
         query = query.where(table.c.daemon_id > after)
     return records.many(connection, query, Daemon)
+
+
+def longest_silent(connection: Connection, tenant_id: UUID, since_ns: int) -> int | None:
+    """When the daemon that has been silent for the longest was last seen.
+
+    Args:
+        since_ns: daemons that were last seen before this time don't count.
+
+    Returns:
+        Nanoseconds since 1970; None without a daemon.
+    """
+    query = select(func.min(table.c.last_seen_at_ns)).where(
+        table.c.tenant_id == tenant_id, table.c.last_seen_at_ns >= since_ns
+    )
+    found: int | None = connection.execute(query).scalar()
+    return found
 
 
 def forwarded(connection: Connection, tenant_id: UUID, daemon_id: UUID, spool_id: UUID) -> int:

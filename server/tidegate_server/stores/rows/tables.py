@@ -230,6 +230,35 @@ list_refreshes = Table(
     comment="when published lists were fetched; see list_refreshes.py",
 )
 
+alerts = Table(
+    "alerts",
+    metadata,
+    Column("alert_id", Id, primary_key=True),
+    _tenant(),
+    Column("name", Text, nullable=False),
+    Column("body", Json, nullable=False),
+    Column("state", Json),
+    Column("dropped", Integer, nullable=False),
+    *_versioned(),
+    UniqueConstraint("tenant_id", "name"),
+    comment="body: the condition and where messages go; state: see alerts/rule.py",
+)
+
+alert_messages = Table(
+    "alert_messages",
+    metadata,
+    Column("message_id", Id, primary_key=True),
+    _tenant(),
+    Column("destination", Json, nullable=False),
+    Column("body", Json, nullable=False),
+    Column("created_at_ns", BigInteger, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("next_at_ns", BigInteger, nullable=False),
+    Column("error", Text, nullable=False),
+    Index(None, "tenant_id"),
+    comment="messages of alerts until a receiver took them",
+)
+
 daemons = Table(
     "daemons",
     metadata,
