@@ -263,6 +263,19 @@ def challenges(demo: Demo) -> None:
         demo.call(name)
 
 
+def alerts(demo: Demo) -> None:
+    """The calls of an alert."""
+    url = "https://example.com/alerts"
+    created = {"metric": "blocks", "destinations": [{"kind": "webhook", "to": url}]}
+    alert = demo.call("create-alert", {"name": "Blocks", **created})
+    ids = {"alert_id": alert["alert_id"]}
+    demo.call("list-alerts")
+    demo.call("read-alert", **ids)
+    demo.call("change-alert", {"threshold": 500}, **ids)
+    demo.call("preview-alert", {"metric": "blocks", "days": 7})
+    demo.http.delete(f"/api/v1/tenants/{demo.tenant_id}/alerts/{ids['alert_id']}")
+
+
 def daemons(demo: Demo, sync_key: str) -> None:
     """The calls of a daemon."""
     demo.http.headers["x-service-api-key"] = sync_key
@@ -298,6 +311,7 @@ def without_the_run(text: str, base_url: str) -> str:
     for pattern, replacement in (
         (r'"duration_us": \d+', '"duration_us": 45'),
         (r'"prefix": "\w+"', '"prefix": "0123456789abcdef"'),
+        (r"whsec_[\w+/=]+", "whsec_0123456789abcdef"),
         (r"tg_\w{12,}", "tg_0123456789abcdef"),
         (
             r'"(hash|previous_hash|public_key|redaction|proofs|sealing)": "[0-9a-f]+"',
@@ -323,7 +337,7 @@ def main() -> None:
             }
             with httpx2.Client(base_url=said["base_url"], headers=headers, timeout=60) as http:
                 demo = Demo(http, said["tenant_id"])
-                for each in (events, definitions, records, accounts, challenges):
+                for each in (events, definitions, records, accounts, challenges, alerts):
                     each(demo)
                 daemons(demo, said["sync_api_key"])
         finally:

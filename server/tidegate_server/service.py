@@ -18,6 +18,7 @@ from tidegate.edge.addresses import TrustedProxies
 from tidegate.errors import TidegateError
 from tidegate.functions.addresses import parse_range
 from tidegate.policy.published import MAX_BYTES
+from tidegate_server.alerts.starting import alerting_of, watcher_of
 from tidegate_server.challenge.parts import ChallengeParts
 from tidegate_server.challenge.turnstile import Turnstile
 from tidegate_server.challenges.reachability import warn_of_unreachable
@@ -155,6 +156,7 @@ class Service:
             runtime=self.live,
             replays=self._replays,
             refresher=self._refresher,
+            alerting=alerting_of(settings),
             workers=self._pools.pool,
             passwords=self._pools.passwords,
             places=slots_of(
@@ -246,6 +248,9 @@ class Service:
             self.watch(self._refresher.run())
         self.live.publisher = self._begin_to_publish()
         self.live.recorder, self.live.loop = self.recorder, self._loop
+        watcher = watcher_of(self.settings, self.store, self.keys, self.live, lambda: self.base_url)
+        if watcher is not None:
+            self.watch(watcher.run(time.time_ns))
         self.live.is_ready = True
         self.runtimes.load_rest()
         self.forwarding = Forwarding(

@@ -24,9 +24,10 @@ LIST: dict[str, Any] = {"name": "{unique}", "kind": "ip", "entries": ["192.0.2.0
 OVERRIDE: dict[str, Any] = {
     "kind": "allow",
     "network": "203.0.113.77",
-    "duration_seconds": 60,
+    "duration_seconds": 86_400,
     "reason": "{unique}",
 }
+ALERT: dict[str, Any] = {"name": "{unique}", "metric": "blocks"}
 API_KEY: dict[str, Any] = {"name": "{unique}"}
 REPLAY: dict[str, Any] = {
     "since": "2026-01-01T00:00:00Z",
@@ -174,6 +175,12 @@ BODIES: dict[str, Any] = {
         "revision": 1,
     },
     "forward-events": {"daemon_id": DAEMON, "spool_id": DAEMON, "events": []},
+    "list-alerts": None,
+    "create-alert": ALERT,
+    "preview-alert": {"metric": "blocks", "days": 1},
+    "read-alert": None,
+    "change-alert": {"name": "{unique}"},
+    "delete-alert": None,
     "list-daemons": None,
     "read-health": None,
     "read-readiness": None,
@@ -233,6 +240,7 @@ OBJECTS: dict[str, tuple[str, Any]] = {
     "policy_id": ("policies", POLICY),
     "list_id": ("lists", LIST),
     "override_id": ("overrides", OVERRIDE),
+    "alert_id": ("alerts", ALERT),
     "api_key_id": ("api-keys", API_KEY),
     "replay_job_id": ("replay-jobs", REPLAY),
 }

@@ -80,6 +80,21 @@ class ListRefresher(Protocol):
         """
 
 
+@attrs.frozen(kw_only=True)
+class Alerting:
+    """The settings that alerts depend on.
+
+    Attributes:
+        is_on: whether alerts are evaluated.
+        publishes: whether decisions are sent on to another system.
+        mails: whether there is a mail server.
+    """
+
+    is_on: bool = False
+    publishes: bool = False
+    mails: bool = False
+
+
 def _nobody(_: UUID) -> None:
     """Ignore a change, as nobody waits for it."""
 
@@ -120,6 +135,7 @@ class Application:
         proxies: the service's own trusted proxies.
         clock: nanoseconds since 1970.
         refresher: fetches published lists; None where that is off.
+        alerting: what alerts can do here.
     """
 
     store: Records
@@ -139,6 +155,7 @@ class Application:
     challenges: ChallengeParts = attrs.field()
     clock: Callable[[], int] = time.time_ns
     refresher: ListRefresher | None = None
+    alerting: Alerting = attrs.field(factory=Alerting)
     replays: ReplayJobs = attrs.field(factory=NoReplays)
     workers: Workers = attrs.field(factory=Inline)
     passwords: Workers = attrs.field(factory=Inline)

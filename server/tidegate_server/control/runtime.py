@@ -160,6 +160,7 @@ class LiveRuntime:
         publisher: exports decisions, from the start on, if configured.
         loop: the event loop that decides, from the start on.
         refreshes: refreshes of published lists, by outcome.
+        alerts: messages of alerts, by outcome.
     """
 
     _store: Store
@@ -172,6 +173,7 @@ class LiveRuntime:
     publisher: Publisher | None = None
     loop: asyncio.AbstractEventLoop | None = None
     refreshes: Counter[str] = attrs.field(factory=Counter)
+    alerts: Counter[str] = attrs.field(factory=Counter)
     _clock: Callable[[], int] = time.time_ns
     _engine_figures: EngineFigures = attrs.field(factory=EngineFigures)
     _gathered: Mapping[Shown, list[Metric]] = attrs.field(
@@ -395,6 +397,7 @@ class LiveRuntime:
             ),
             *published(self.publisher),
             self._refreshed(),
+            self._alerted(),
         ]
 
     def _refreshed(self) -> Metric:
@@ -404,6 +407,16 @@ class LiveRuntime:
             labels=["outcome"],
         )
         for outcome, count in list(self.refreshes.items()):
+            found.add_metric([outcome], count)
+        return found
+
+    def _alerted(self) -> Metric:
+        found = CounterMetricFamily(
+            "tidegate_alert_messages",
+            "Messages of alerts: sent, attempts that failed, and dropped ones.",
+            labels=["outcome"],
+        )
+        for outcome, count in list(self.alerts.items()):
             found.add_metric([outcome], count)
         return found
 

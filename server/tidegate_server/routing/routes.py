@@ -26,6 +26,7 @@ from tidegate_server.offload.kinds import Work
 from tidegate_server.operators.permissions import Permission
 from tidegate_server.records import completion
 from tidegate_server.routing import docs_page
+from tidegate_server.routing.alert_routes import ALERT_ROUTES
 from tidegate_server.routing.challenge_routes import CHALLENGE_ROUTES
 from tidegate_server.routing.definition_routes import CONFLICTS, DefinitionResource
 from tidegate_server.routing.login_routes import LOGIN_ROUTES
@@ -52,6 +53,7 @@ TAGS: Mapping[str, str] = {
     "results": "What policies did, and what traffic has.",
     "records": "Decisions, entities, the audit trail; simulation and replay.",
     "traffic": "What recorded events are like, and what would match them.",
+    "alerts": "Conditions over counts, and who gets a message when they are true.",
     "sync": "What daemons follow, and what they forward.",
     "operation": "Health and figures, for machines.",
     "documentation": "This interface.",
@@ -601,6 +603,7 @@ ROUTES: tuple[Route, ...] = (
     *PACK_ROUTES,
     *RECORD_ROUTES,
     *TRAFFIC_ROUTES,
+    *ALERT_ROUTES,
     *SYNC_ROUTES,
     *CHALLENGE_ROUTES,
     *OPERATION_ROUTES,

@@ -44,6 +44,28 @@ class ListsSettings:
 
 
 @ts.settings
+class AlertsSettings:
+    """Alerts of tenants."""
+
+    enabled: bool = ts.option(
+        default=True,
+        help="Evaluate the alerts of tenants each minute, and send their messages.",
+    )
+    smtp_url: str = ts.secret(
+        default="",
+        help="Mail server for alerts by e-mail: smtp://USER:PASSWORD@HOST, which uses STARTTLS, or "
+        "smtps://.",
+    )
+    mail_from: str = ts.option(default="", help="Address that alerts by e-mail are from.")
+    allow_networks: str = ts.option(
+        default="",
+        validator=Networks(),
+        help="Networks that alerts are sent to although they aren't public. Everybody who may "
+        "write alerts can then have requests sent there.",
+    )
+
+
+@ts.settings
 class ChallengeSettings:
     """Providers of challenges that need keys of their own."""
 

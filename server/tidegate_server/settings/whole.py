@@ -10,6 +10,7 @@ from tidegate_server.settings.environment import DEFAULT_DIRECTORY, home
 from tidegate_server.settings.hybrid import CaptureSettings, DaemonSettings
 from tidegate_server.settings.operators import LoginSettings, TokenSettings
 from tidegate_server.settings.outbound import (
+    AlertsSettings,
     ChallengeSettings,
     ListsSettings,
     PublishSettings,
@@ -49,6 +50,7 @@ class Settings:
     metrics: MetricsSettings = MetricsSettings()
     publish: PublishSettings = PublishSettings()
     lists: ListsSettings = ListsSettings()
+    alerts: AlertsSettings = AlertsSettings()
     challenge: ChallengeSettings = ChallengeSettings()
     workers: WorkersSettings = WorkersSettings()
     console: ConsoleSettings = ConsoleSettings()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from typing import TYPE_CHECKING
 
+from tidegate_server.alerts.sending import mail_server
 from tidegate_server.cli.service.cover import need_cover, need_tls
 from tidegate_server.cli.service.settings import unusable
 from tidegate_server.operators.providers import read_providers
@@ -12,7 +13,7 @@ from tidegate_server.publishing.destinations import destination_of
 from tidegate_server.stores.rows.dialects import is_postgresql
 
 if TYPE_CHECKING:
-    from tidegate_server.settings.outbound import PublishSettings
+    from tidegate_server.settings.outbound import AlertsSettings, PublishSettings
     from tidegate_server.settings.whole import Settings
 
 
@@ -26,6 +27,7 @@ def need_usable(settings: Settings) -> None:
     need_cover(settings.server)
     need_providers(settings)
     need_destination(settings.publish)
+    need_mail_server(settings.alerts)
     need_directory(settings)
     need_database(settings)
     need_node(settings)
@@ -88,6 +90,18 @@ def need_destination(publish: PublishSettings) -> None:
         destination_of(publish.url, publish.secret, publish.subject, lambda: 0)
     except ValueError as error:
         raise unusable("publish.url", None, str(error)) from None
+
+
+def need_mail_server(alerts: AlertsSettings) -> None:
+    """Check that the mail server for alerts can be used.
+
+    Raises:
+        SettingsError: it can't be.
+    """
+    try:
+        mail_server(alerts.smtp_url, alerts.mail_from)
+    except ValueError as error:
+        raise unusable("alerts.smtp_url", None, str(error)) from None
 
 
 def need_directory(settings: Settings) -> None:
