@@ -42,6 +42,12 @@ export const ROUTES: readonly PageRoute[] = [
     nav: "overrides",
   },
   {
+    path: "alerts",
+    page: lazy(() => import("./pages/alerts/page")),
+    nav: "alerts",
+    needs: "Admin",
+  },
+  {
     path: "entities",
     page: lazy(() => import("./pages/entities/page")),
     nav: "entities",

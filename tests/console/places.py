@@ -14,6 +14,7 @@ ALONE = {
     "decisions": "decisions",
     "active": "active",
     "overrides": "overrides",
+    "alerts": "alerts",
     "entities": "entities",
     "policies": "policies",
     "policy-new": "policies/new",

@@ -93,7 +93,7 @@ BUTTONS = """() => {
 NEEDED = "Requires the role"
 WRITING = {
     *("active", "overrides", "entities", "policies", "actions", "mitigations", "lists", "packs"),
-    *("entity-definitions", "replay", "settings"),
+    *("entity-definitions", "alerts", "replay", "settings"),
 }
 """Where something can be written: the first parts of the addresses of pages."""
 Found: TypeAlias = "dict[tuple[str, str], Write | None]"
@@ -133,6 +133,7 @@ def decided(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deciding]:
         made(owner.post(f"{shop.path}/replay-jobs", day))
         ban = {"kind": "ban", "network": "203.0.113.9", "duration_seconds": 9_000, "reason": "x"}
         made(owner.post(f"{shop.path}/overrides", ban))
+        made(owner.post(f"{shop.path}/alerts", {"name": "Blocks", "metric": "blocks"}))
         # A second version, so that the first one can be restored.
         policy = f"{shop.path}/policies/{shop.get('policies')[0]['policy_id']}"
         made(owner.request("PATCH", policy, json={"description": "Logins"}))

@@ -29,6 +29,7 @@ NOT_SHOWN = {
     f"POST {TENANT}/entity-definitions/health": "the keys of a saved definition are judged",
     f"POST {TENANT}/policies/{{policy_id}}/simulate": "an explanation shows a real event",
     f"DELETE {TENANT}/active-mitigations/{{entity_id}}": "the lift of many takes one, too",
+    f"GET {TENANT}/alerts/{{alert_id}}": "the list has every member",
     f"GET {TENANT}/overrides/{{override_id}}": "the list has every member",
     f"PATCH {TENANT}/overrides/{{override_id}}": "one is ended and another made",
     f"GET {TENANT}/passes": "a pass is found by the decision that it followed",

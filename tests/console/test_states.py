@@ -53,6 +53,7 @@ def test_every_empty_page_says_how_to_begin(browser: Browser, bare: Deciding) ->
         "entities": "New entity definition",
         "active": "No active mitigations.",
         "overrides": "Nobody is banned or let through by hand.",
+        "alerts": "No alerts.",
         "replay": "No replays yet.",
         "lists": "No lists yet.",
         "mitigations": "No mitigations yet.",

@@ -1,5 +1,6 @@
 /** All texts of the console; a translation replaces this folder. */
 
+import { alerts } from "./alerts";
 import { overrides } from "./overrides";
 import { packs } from "./packs";
 
@@ -17,6 +18,7 @@ export const text = {
     packs: "Packs",
     active: "Active mitigations",
     overrides: "Bans and exemptions",
+    alerts: "Alerts",
     entities: "Entities",
     replay: "Replay",
     catalog: "Field catalog",
@@ -363,6 +365,7 @@ export const text = {
     lifted: (count: number, complete: boolean) =>
       `${count} lifted.${complete ? "" : " More remain; lift again."}`,
   },
+  alerts,
   overrides,
   entity: {
     title: "Entity",

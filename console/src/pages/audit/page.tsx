@@ -25,7 +25,7 @@ const PAGES: Readonly<Record<string, (id: string) => string>> = {
 };
 const KINDS = [
   ["", text.decisions.filters.any],
-  ...[...Object.keys(PAGES), "replay-job", "api-key", "membership", "tenant"].map(
+  ...[...Object.keys(PAGES), "replay-job", "alert", "api-key", "membership", "tenant"].map(
     (kind) => [kind, words.kinds[kind] ?? kind] as const,
   ),
 ] as const;
