@@ -1910,6 +1910,78 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/tenants/{tenant_id}/alerts": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List alerts with their states
+     * @description Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
+     */
+    get: operations["list-alerts"];
+    put?: never;
+    /**
+     * Create an alert
+     * @description Members of the condition that are left out have the defaults of the metric. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
+     */
+    post: operations["create-alert"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/alerts/preview": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Try a condition over the past
+     * @description Runs the evaluation of the service over recorded counts, and returns when an alert would have fired. Nothing is sent. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
+     */
+    post: operations["preview-alert"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/alerts/{alert_id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read an alert with its state
+     * @description Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
+     */
+    get: operations["read-alert"];
+    put?: never;
+    post?: never;
+    /**
+     * Delete an alert
+     * @description Messages that wait for a receiver are not sent. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
+     */
+    delete: operations["delete-alert"];
+    options?: never;
+    head?: never;
+    /**
+     * Change an alert
+     * @description Omitted members don't change. An alert that fires keeps its state. Requires a role that may write definitions and lists; deploy; lift mitigations, revoke passes.
+     */
+    patch: operations["change-alert"];
+    trace?: never;
+  };
   "/api/v1/sync/snapshot": {
     parameters: {
       query?: never;
@@ -2560,6 +2632,206 @@ export interface components {
       claims?: string | null;
       /** @default null */
       signature_problem?: string | null;
+    };
+    /** Alert */
+    Alert: {
+      /** Format: date-time */
+      created_at: string;
+      /** Format: date-time */
+      updated_at: string;
+      /** @description counts the changes of the object; also its ETag */
+      revision: number;
+      /** Format: uuid */
+      alert_id: string;
+      /** Format: uuid */
+      tenant_id: string;
+      name: string;
+      enabled: boolean;
+      /** @enum {unknown} */
+      metric:
+        | "blocks"
+        | "challenges"
+        | "daemon_silence"
+        | "key_use"
+        | "log_unwritten"
+        | "publishing_lag"
+        | "rule_errors"
+        | "solve_share";
+      /** @enum {unknown} */
+      comparison: "above" | "below";
+      threshold: number;
+      times_usual: number | null;
+      over_minutes: number;
+      quiet_minutes: number;
+      destinations: components["schemas"]["Destination"][];
+      /** @description whether the service evaluates alerts, and this one */
+      evaluated: boolean;
+      firing_since: string | null;
+      /** @description while it fires: the last value */
+      value: number | null;
+      /** @description messages that a receiver hasn't taken yet */
+      messages_waiting: number;
+      /** @description messages that no receiver took in a day */
+      messages_dropped: number;
+      /** @description why the last attempt failed */
+      delivery_error: string | null;
+      /** @description what signs messages to a webhook, by its address */
+      signing_secrets: {
+        [key: string]: string;
+      };
+    };
+    /**
+     * AlertChange
+     * @description Omitted members don't change.
+     */
+    AlertChange: {
+      /** @enum {unknown} */
+      comparison?: "above" | "below";
+      /** @description decisions, percent or seconds, by the metric */
+      threshold?: number;
+      times_usual?: number | null;
+      /** @description length of the window; 1 for values of the moment */
+      over_minutes?: number;
+      name?: string;
+      enabled?: boolean;
+      /** @description least time between two messages that it fires */
+      quiet_minutes?: number;
+      destinations?: components["schemas"]["Destination"][];
+      /** Format: date-time */
+      readonly created_at?: string;
+      /** Format: date-time */
+      readonly updated_at?: string;
+      /** @description counts the changes of the object; also its ETag */
+      readonly revision?: number;
+      /** Format: uuid */
+      readonly alert_id?: string;
+      /** Format: uuid */
+      readonly tenant_id?: string;
+      /** @enum {unknown} */
+      readonly metric?:
+        | "blocks"
+        | "challenges"
+        | "daemon_silence"
+        | "key_use"
+        | "log_unwritten"
+        | "publishing_lag"
+        | "rule_errors"
+        | "solve_share";
+      /** @description whether the service evaluates alerts, and this one */
+      readonly evaluated?: boolean;
+      readonly firing_since?: string | null;
+      /** @description while it fires: the last value */
+      readonly value?: number | null;
+      /** @description messages that a receiver hasn't taken yet */
+      readonly messages_waiting?: number;
+      /** @description messages that no receiver took in a day */
+      readonly messages_dropped?: number;
+      /** @description why the last attempt failed */
+      readonly delivery_error?: string | null;
+      /** @description what signs messages to a webhook, by its address */
+      readonly signing_secrets?: {
+        [key: string]: string;
+      };
+    };
+    /**
+     * AlertCreate
+     * @description An alert; members of the condition that are left out have the defaults of the metric.
+     */
+    AlertCreate: {
+      /** @enum {unknown} */
+      metric:
+        | "blocks"
+        | "challenges"
+        | "daemon_silence"
+        | "key_use"
+        | "log_unwritten"
+        | "publishing_lag"
+        | "rule_errors"
+        | "solve_share";
+      name: string;
+      /** @enum {unknown} */
+      comparison?: "above" | "below";
+      /** @description decisions, percent or seconds, by the metric */
+      threshold?: number;
+      times_usual?: number | null;
+      /** @description length of the window; 1 for values of the moment */
+      over_minutes?: number;
+      /** @default true */
+      enabled?: boolean;
+      /**
+       * @description least time between two messages that it fires
+       * @default 60
+       */
+      quiet_minutes?: number;
+      /** @default [] */
+      destinations?: components["schemas"]["Destination"][];
+      /** Format: date-time */
+      readonly created_at?: string;
+      /** Format: date-time */
+      readonly updated_at?: string;
+      /** @description counts the changes of the object; also its ETag */
+      readonly revision?: number;
+      /** Format: uuid */
+      readonly alert_id?: string;
+      /** Format: uuid */
+      readonly tenant_id?: string;
+      /** @description whether the service evaluates alerts, and this one */
+      readonly evaluated?: boolean;
+      readonly firing_since?: string | null;
+      /** @description while it fires: the last value */
+      readonly value?: number | null;
+      /** @description messages that a receiver hasn't taken yet */
+      readonly messages_waiting?: number;
+      /** @description messages that no receiver took in a day */
+      readonly messages_dropped?: number;
+      /** @description why the last attempt failed */
+      readonly delivery_error?: string | null;
+      /** @description what signs messages to a webhook, by its address */
+      readonly signing_secrets?: {
+        [key: string]: string;
+      };
+    };
+    /**
+     * AlertPreview
+     * @description A condition to try over the past.
+     */
+    AlertPreview: {
+      /** @enum {unknown} */
+      metric:
+        | "blocks"
+        | "challenges"
+        | "daemon_silence"
+        | "key_use"
+        | "log_unwritten"
+        | "publishing_lag"
+        | "rule_errors"
+        | "solve_share";
+      /** @enum {unknown} */
+      comparison?: "above" | "below";
+      /** @description decisions, percent or seconds, by the metric */
+      threshold?: number;
+      times_usual?: number | null;
+      /** @description length of the window; 1 for values of the moment */
+      over_minutes?: number;
+      /**
+       * @description least time between two messages that it fires
+       * @default 60
+       */
+      quiet_minutes?: number;
+      /** @default 7 */
+      days?: number;
+    };
+    /** AlertPreviewed */
+    AlertPreviewed: {
+      /** Format: date-time */
+      since: string;
+      /** Format: date-time */
+      until: string;
+      /** @description false if the past of the metric isn't recorded */
+      recorded: boolean;
+      total: number;
+      /** @description the newest 100, newest first */
+      firings: components["schemas"]["Firing"][];
     };
     /**
      * AnswerStep
@@ -3360,6 +3632,19 @@ export interface components {
         | null;
     };
     /**
+     * Destination
+     * @description A receiver of messages.
+     */
+    Destination: {
+      /**
+       * @description `webhook` is signed according to Standard Webhooks
+       * @enum {unknown}
+       */
+      kind: "email" | "slack" | "teams" | "webhook";
+      /** @description an https:// address, or of a mailbox */
+      to: string;
+    };
+    /**
      * DifferenceGroup
      * @description Differences that have something in common.
      */
@@ -3931,6 +4216,19 @@ export interface components {
       policy_id: string;
       /** @enum {unknown} */
       mode: "Block" | "Challenge" | "Monitor";
+    };
+    /**
+     * Firing
+     * @description One time that an alert would have fired, as its messages would have said.
+     */
+    Firing: {
+      /** Format: date-time */
+      since: string;
+      /** @description null if it would still fire */
+      resolved_at: string | null;
+      value: number;
+      usual: number | null;
+      condition: string;
     };
     /** ForwardedAnswer */
     ForwardedAnswer: {
@@ -5889,8 +6187,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "item_id": "019a4300-0000-7000-8000-000000000042",
-           *       "lookup_entity_id": "019a4300-0000-7000-8000-000000000013",
+           *       "item_id": "019a4300-0000-7000-8000-000000000043",
+           *       "lookup_entity_id": "019a4300-0000-7000-8000-000000000014",
            *       "active_mitigation": null
            *     }
            */
@@ -6078,14 +6376,14 @@ export interface operations {
            * @example [
            *       {
            *         "status": 200,
-           *         "item_id": "019a4300-0000-7000-8000-000000000043",
-           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000044",
+           *         "item_id": "019a4300-0000-7000-8000-000000000044",
+           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000045",
            *         "active_mitigation": null
            *       },
            *       {
            *         "status": 200,
-           *         "item_id": "019a4300-0000-7000-8000-000000000045",
-           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000046",
+           *         "item_id": "019a4300-0000-7000-8000-000000000046",
+           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000047",
            *         "active_mitigation": null
            *       }
            *     ]
@@ -6219,7 +6517,7 @@ export interface operations {
            *         }
            *       },
            *       "reason": "policy",
-           *       "decision_id": "019a4300-0000-7000-8000-000000000012"
+           *       "decision_id": "019a4300-0000-7000-8000-000000000013"
            *     }
            */
           "application/json": components["schemas"]["RuntimeAnswer"];
@@ -8335,7 +8633,7 @@ export interface operations {
            *           "trusted_proxies": []
            *         },
            *         "slug": "example-bakery",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000011",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000012",
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
@@ -8469,7 +8767,7 @@ export interface operations {
            *         "trusted_proxies": []
            *       },
            *       "slug": "example-bakery",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000011",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000012",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -9073,7 +9371,7 @@ export interface operations {
            *         "pending": true,
            *         "role": "Analyst",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *         "user_id": "019a4300-0000-7000-8000-000000000029",
+           *         "user_id": "019a4300-0000-7000-8000-00000000002a",
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
@@ -9227,7 +9525,7 @@ export interface operations {
            *       "pending": true,
            *       "role": "Analyst",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "user_id": "019a4300-0000-7000-8000-000000000029",
+           *       "user_id": "019a4300-0000-7000-8000-00000000002a",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -9525,10 +9823,10 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "api_key_id": "019a4300-0000-7000-8000-000000000019",
+           *         "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *         "can_sync": false,
            *         "expires_at": null,
-           *         "last_used_at": null,
+           *         "last_used_at": "2026-11-02T09:15:00.000Z",
            *         "name": "demo",
            *         "prefix": "0123456789abcdef",
            *         "previous_secret_expires_at": null,
@@ -9542,7 +9840,7 @@ export interface operations {
            *         "updated_at": "2026-11-02T09:15:00.000Z"
            *       },
            *       {
-           *         "api_key_id": "019a4300-0000-7000-8000-00000000001a",
+           *         "api_key_id": "019a4300-0000-7000-8000-00000000001b",
            *         "can_sync": true,
            *         "expires_at": null,
            *         "last_used_at": null,
@@ -9694,7 +9992,7 @@ export interface operations {
           /**
            * @example {
            *       "key": "tg_0123456789abcdef",
-           *       "api_key_id": "019a4300-0000-7000-8000-000000000006",
+           *       "api_key_id": "019a4300-0000-7000-8000-000000000007",
            *       "can_sync": false,
            *       "expires_at": null,
            *       "last_used_at": null,
@@ -9860,7 +10158,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "api_key_id": "019a4300-0000-7000-8000-000000000006",
+           *       "api_key_id": "019a4300-0000-7000-8000-000000000007",
            *       "can_sync": false,
            *       "expires_at": null,
            *       "last_used_at": null,
@@ -10140,7 +10438,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "api_key_id": "019a4300-0000-7000-8000-000000000006",
+           *       "api_key_id": "019a4300-0000-7000-8000-000000000007",
            *       "can_sync": false,
            *       "expires_at": null,
            *       "last_used_at": null,
@@ -10329,7 +10627,7 @@ export interface operations {
           /**
            * @example {
            *       "key": "tg_0123456789abcdef",
-           *       "api_key_id": "019a4300-0000-7000-8000-000000000006",
+           *       "api_key_id": "019a4300-0000-7000-8000-000000000007",
            *       "can_sync": false,
            *       "expires_at": null,
            *       "last_used_at": null,
@@ -10504,7 +10802,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "action_id": "019a4300-0000-7000-8000-000000000017",
+           *         "action_id": "019a4300-0000-7000-8000-000000000018",
            *         "description": "Somebody sends credentials.",
            *         "enabled": true,
            *         "expression": "request.method == \"POST\" && request.path == \"/account/login\"",
@@ -10518,7 +10816,7 @@ export interface operations {
            *         "updated_at": "2026-11-02T09:15:00.000Z"
            *       },
            *       {
-           *         "action_id": "019a4300-0000-7000-8000-000000000018",
+           *         "action_id": "019a4300-0000-7000-8000-000000000019",
            *         "description": "",
            *         "enabled": true,
            *         "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"",
@@ -11981,7 +12279,7 @@ export interface operations {
            *       {
            *         "description": "",
            *         "enabled": true,
-           *         "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
+           *         "entity_definition_id": "019a4300-0000-7000-8000-00000000000e",
            *         "key_fields": [
            *           "derived.client_network"
            *         ],
@@ -11999,7 +12297,7 @@ export interface operations {
            *       {
            *         "description": "One client program, whatever address it uses.",
            *         "enabled": true,
-           *         "entity_definition_id": "019a4300-0000-7000-8000-000000000020",
+           *         "entity_definition_id": "019a4300-0000-7000-8000-000000000021",
            *         "key_fields": [
            *           "fields[\"ja4\"]"
            *         ],
@@ -12155,7 +12453,7 @@ export interface operations {
            * @example {
            *       "description": "",
            *       "enabled": true,
-           *       "entity_definition_id": "019a4300-0000-7000-8000-000000000007",
+           *       "entity_definition_id": "019a4300-0000-7000-8000-000000000008",
            *       "key_fields": [
            *         "fields[\"country\"]",
            *         "request.user_agent"
@@ -12594,7 +12892,7 @@ export interface operations {
            * @example {
            *       "description": "",
            *       "enabled": true,
-           *       "entity_definition_id": "019a4300-0000-7000-8000-000000000007",
+           *       "entity_definition_id": "019a4300-0000-7000-8000-000000000008",
            *       "key_fields": [
            *         "fields[\"country\"]",
            *         "request.user_agent"
@@ -12885,7 +13183,7 @@ export interface operations {
            * @example {
            *       "description": "Of the sign-up page.",
            *       "enabled": true,
-           *       "entity_definition_id": "019a4300-0000-7000-8000-000000000007",
+           *       "entity_definition_id": "019a4300-0000-7000-8000-000000000008",
            *       "key_fields": [
            *         "fields[\"country\"]",
            *         "request.user_agent"
@@ -13492,7 +13790,7 @@ export interface operations {
            *         "description": "",
            *         "enabled": true,
            *         "labels": {},
-           *         "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
+           *         "mitigation_id": "019a4300-0000-7000-8000-00000000000f",
            *         "mode": "Block",
            *         "name": "Refuse",
            *         "slug": "refuse",
@@ -13512,7 +13810,7 @@ export interface operations {
            *         "description": "",
            *         "enabled": true,
            *         "labels": {},
-           *         "mitigation_id": "019a4300-0000-7000-8000-000000000010",
+           *         "mitigation_id": "019a4300-0000-7000-8000-000000000011",
            *         "mode": "Block",
            *         "name": "Refuse once",
            *         "slug": "refuse-once",
@@ -13669,7 +13967,7 @@ export interface operations {
            *       "description": "",
            *       "enabled": true,
            *       "labels": {},
-           *       "mitigation_id": "019a4300-0000-7000-8000-000000000009",
+           *       "mitigation_id": "019a4300-0000-7000-8000-00000000000a",
            *       "mode": "Block",
            *       "name": "Slow down",
            *       "slug": "slow-down",
@@ -14109,7 +14407,7 @@ export interface operations {
            *       "description": "",
            *       "enabled": true,
            *       "labels": {},
-           *       "mitigation_id": "019a4300-0000-7000-8000-000000000009",
+           *       "mitigation_id": "019a4300-0000-7000-8000-00000000000a",
            *       "mode": "Block",
            *       "name": "Slow down",
            *       "slug": "slow-down",
@@ -14401,7 +14699,7 @@ export interface operations {
            *       "description": "Of the sign-up page.",
            *       "enabled": true,
            *       "labels": {},
-           *       "mitigation_id": "019a4300-0000-7000-8000-000000000009",
+           *       "mitigation_id": "019a4300-0000-7000-8000-00000000000a",
            *       "mode": "Block",
            *       "name": "Slow down",
            *       "slug": "slow-down",
@@ -14991,7 +15289,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "policy_id": "019a4300-0000-7000-8000-000000000025",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000026",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "name": "Known crawlers pass",
            *         "slug": "known-crawlers-pass",
@@ -15013,10 +15311,10 @@ export interface operations {
            *           },
            *           {
            *             "action_ids": [],
-           *             "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
+           *             "entity_definition_id": "019a4300-0000-7000-8000-00000000000e",
            *             "expression": null,
            *             "final": false,
-           *             "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
+           *             "mitigation_id": "019a4300-0000-7000-8000-00000000000f",
            *             "name": "from elsewhere",
            *             "window": null
            *           }
@@ -15039,12 +15337,12 @@ export interface operations {
            *         "clauses": [
            *           {
            *             "action_ids": [
-           *               "019a4300-0000-7000-8000-00000000000c"
+           *               "019a4300-0000-7000-8000-00000000000d"
            *             ],
-           *             "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
+           *             "entity_definition_id": "019a4300-0000-7000-8000-00000000000e",
            *             "expression": null,
            *             "final": false,
-           *             "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
+           *             "mitigation_id": "019a4300-0000-7000-8000-00000000000f",
            *             "name": "repeated probes",
            *             "window": {
            *               "duration_seconds": 60,
@@ -15055,12 +15353,12 @@ export interface operations {
            *           },
            *           {
            *             "action_ids": [
-           *               "019a4300-0000-7000-8000-00000000000f"
+           *               "019a4300-0000-7000-8000-000000000010"
            *             ],
            *             "entity_definition_id": null,
            *             "expression": null,
            *             "final": false,
-           *             "mitigation_id": "019a4300-0000-7000-8000-000000000010",
+           *             "mitigation_id": "019a4300-0000-7000-8000-000000000011",
            *             "name": "injection",
            *             "window": null
            *           }
@@ -15189,8 +15487,8 @@ export interface operations {
          *           "action_ids": [
          *             "019a4300-0000-7000-8000-000000000005"
          *           ],
-         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000007",
-         *           "mitigation_id": "019a4300-0000-7000-8000-000000000009",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000008",
+         *           "mitigation_id": "019a4300-0000-7000-8000-00000000000a",
          *           "window": {
          *             "duration_seconds": 300,
          *             "threshold": 10
@@ -15217,7 +15515,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "policy_id": "019a4300-0000-7000-8000-00000000000b",
+           *       "policy_id": "019a4300-0000-7000-8000-00000000000c",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "name": "Sign-ups",
            *       "slug": "sign-ups",
@@ -15232,10 +15530,10 @@ export interface operations {
            *           "action_ids": [
            *             "019a4300-0000-7000-8000-000000000005"
            *           ],
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000007",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000008",
            *           "expression": null,
            *           "final": false,
-           *           "mitigation_id": "019a4300-0000-7000-8000-000000000009",
+           *           "mitigation_id": "019a4300-0000-7000-8000-00000000000a",
            *           "name": "many",
            *           "window": {
            *             "duration_seconds": 300,
@@ -15399,7 +15697,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "policy_id": "019a4300-0000-7000-8000-00000000000b",
+           *       "policy_id": "019a4300-0000-7000-8000-00000000000c",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "name": "Sign-ups",
            *       "slug": "sign-ups",
@@ -15414,10 +15712,10 @@ export interface operations {
            *           "action_ids": [
            *             "019a4300-0000-7000-8000-000000000005"
            *           ],
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000007",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000008",
            *           "expression": null,
            *           "final": false,
-           *           "mitigation_id": "019a4300-0000-7000-8000-000000000009",
+           *           "mitigation_id": "019a4300-0000-7000-8000-00000000000a",
            *           "name": "many",
            *           "window": {
            *             "duration_seconds": 300,
@@ -15704,7 +16002,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "policy_id": "019a4300-0000-7000-8000-00000000000b",
+           *       "policy_id": "019a4300-0000-7000-8000-00000000000c",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "name": "Sign-ups",
            *       "slug": "sign-ups",
@@ -15719,10 +16017,10 @@ export interface operations {
            *           "action_ids": [
            *             "019a4300-0000-7000-8000-000000000005"
            *           ],
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000007",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000008",
            *           "expression": null,
            *           "final": false,
-           *           "mitigation_id": "019a4300-0000-7000-8000-000000000009",
+           *           "mitigation_id": "019a4300-0000-7000-8000-00000000000a",
            *           "name": "many",
            *           "window": {
            *             "duration_seconds": 300,
@@ -15900,7 +16198,7 @@ export interface operations {
            *         "created_by": "019a4300-0000-7000-8000-000000000002",
            *         "missing_references": [],
            *         "policy": {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000000b",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000000c",
            *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *           "name": "Sign-ups",
            *           "slug": "sign-ups",
@@ -15915,10 +16213,10 @@ export interface operations {
            *               "action_ids": [
            *                 "019a4300-0000-7000-8000-000000000005"
            *               ],
-           *               "entity_definition_id": "019a4300-0000-7000-8000-000000000007",
+           *               "entity_definition_id": "019a4300-0000-7000-8000-000000000008",
            *               "expression": null,
            *               "final": false,
-           *               "mitigation_id": "019a4300-0000-7000-8000-000000000009",
+           *               "mitigation_id": "019a4300-0000-7000-8000-00000000000a",
            *               "name": "many",
            *               "window": {
            *                 "duration_seconds": 300,
@@ -15929,7 +16227,7 @@ export interface operations {
            *             }
            *           ]
            *         },
-           *         "policy_id": "019a4300-0000-7000-8000-00000000000b",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000000c",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "version": 2
            *       },
@@ -15938,7 +16236,7 @@ export interface operations {
            *         "created_by": "019a4300-0000-7000-8000-000000000002",
            *         "missing_references": [],
            *         "policy": {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000000b",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000000c",
            *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *           "name": "Sign-ups",
            *           "slug": "sign-ups",
@@ -15953,10 +16251,10 @@ export interface operations {
            *               "action_ids": [
            *                 "019a4300-0000-7000-8000-000000000005"
            *               ],
-           *               "entity_definition_id": "019a4300-0000-7000-8000-000000000007",
+           *               "entity_definition_id": "019a4300-0000-7000-8000-000000000008",
            *               "expression": null,
            *               "final": false,
-           *               "mitigation_id": "019a4300-0000-7000-8000-000000000009",
+           *               "mitigation_id": "019a4300-0000-7000-8000-00000000000a",
            *               "name": "many",
            *               "window": {
            *                 "duration_seconds": 300,
@@ -15967,7 +16265,7 @@ export interface operations {
            *             }
            *           ]
            *         },
-           *         "policy_id": "019a4300-0000-7000-8000-00000000000b",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000000c",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "version": 1
            *       }
@@ -16104,7 +16402,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "policy_id": "019a4300-0000-7000-8000-00000000000b",
+           *       "policy_id": "019a4300-0000-7000-8000-00000000000c",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "name": "Sign-ups",
            *       "slug": "sign-ups",
@@ -16119,10 +16417,10 @@ export interface operations {
            *           "action_ids": [
            *             "019a4300-0000-7000-8000-000000000005"
            *           ],
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000007",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000008",
            *           "expression": null,
            *           "final": false,
-           *           "mitigation_id": "019a4300-0000-7000-8000-000000000009",
+           *           "mitigation_id": "019a4300-0000-7000-8000-00000000000a",
            *           "name": "many",
            *           "window": {
            *             "duration_seconds": 300,
@@ -16299,7 +16597,7 @@ export interface operations {
            *         "entry_count": 2,
            *         "kind": "ip",
            *         "labels": {},
-           *         "list_id": "019a4300-0000-7000-8000-000000000027",
+           *         "list_id": "019a4300-0000-7000-8000-000000000028",
            *         "name": "Crawler networks",
            *         "slug": "crawler-networks",
            *         "source": null,
@@ -16313,7 +16611,7 @@ export interface operations {
            *         "entry_count": 5,
            *         "kind": "string",
            *         "labels": {},
-           *         "list_id": "019a4300-0000-7000-8000-000000000028",
+           *         "list_id": "019a4300-0000-7000-8000-000000000029",
            *         "name": "Countries served",
            *         "slug": "countries-served",
            *         "source": null,
@@ -16471,7 +16769,7 @@ export interface operations {
            *       "entry_count": 1,
            *       "kind": "ip",
            *       "labels": {},
-           *       "list_id": "019a4300-0000-7000-8000-000000000008",
+           *       "list_id": "019a4300-0000-7000-8000-000000000009",
            *       "name": "Offices",
            *       "slug": "offices",
            *       "source": {
@@ -16643,7 +16941,7 @@ export interface operations {
            *       "entry_count": 1,
            *       "kind": "ip",
            *       "labels": {},
-           *       "list_id": "019a4300-0000-7000-8000-000000000008",
+           *       "list_id": "019a4300-0000-7000-8000-000000000009",
            *       "name": "Offices",
            *       "slug": "offices",
            *       "source": {
@@ -16938,7 +17236,7 @@ export interface operations {
            *       "entry_count": 1,
            *       "kind": "ip",
            *       "labels": {},
-           *       "list_id": "019a4300-0000-7000-8000-000000000008",
+           *       "list_id": "019a4300-0000-7000-8000-000000000009",
            *       "name": "Offices",
            *       "slug": "offices",
            *       "source": {
@@ -17127,7 +17425,7 @@ export interface operations {
            *       "entry_count": 2,
            *       "kind": "ip",
            *       "labels": {},
-           *       "list_id": "019a4300-0000-7000-8000-000000000008",
+           *       "list_id": "019a4300-0000-7000-8000-000000000009",
            *       "name": "Offices",
            *       "slug": "offices",
            *       "source": {
@@ -17307,7 +17605,7 @@ export interface operations {
            *         "kind": "ban",
            *         "name": "Ban 203.0.113.0/24",
            *         "network": "203.0.113.0/24",
-           *         "override_id": "019a4300-0000-7000-8000-00000000000a",
+           *         "override_id": "019a4300-0000-7000-8000-00000000000b",
            *         "reason": "Scrapes prices.",
            *         "slug": "ban-203-0-113-0-24",
            *         "starts_at": "2026-11-02T09:15:00.000Z",
@@ -17460,7 +17758,7 @@ export interface operations {
            *       "kind": "ban",
            *       "name": "Ban 203.0.113.0/24",
            *       "network": "203.0.113.0/24",
-           *       "override_id": "019a4300-0000-7000-8000-00000000000a",
+           *       "override_id": "019a4300-0000-7000-8000-00000000000b",
            *       "reason": "Scrapes prices.",
            *       "slug": "ban-203-0-113-0-24",
            *       "starts_at": "2026-11-02T09:15:00.000Z",
@@ -17626,7 +17924,7 @@ export interface operations {
            *       "kind": "ban",
            *       "name": "Ban 203.0.113.0/24",
            *       "network": "203.0.113.0/24",
-           *       "override_id": "019a4300-0000-7000-8000-00000000000a",
+           *       "override_id": "019a4300-0000-7000-8000-00000000000b",
            *       "reason": "Scrapes prices.",
            *       "slug": "ban-203-0-113-0-24",
            *       "starts_at": "2026-11-02T09:15:00.000Z",
@@ -17915,7 +18213,7 @@ export interface operations {
            *       "kind": "ban",
            *       "name": "Ban 203.0.113.0/24",
            *       "network": "203.0.113.0/24",
-           *       "override_id": "019a4300-0000-7000-8000-00000000000a",
+           *       "override_id": "019a4300-0000-7000-8000-00000000000b",
            *       "reason": "Scrapes prices, ticket 4711.",
            *       "slug": "ban-203-0-113-0-24",
            *       "starts_at": "2026-11-02T09:15:00.000Z",
@@ -18080,7 +18378,7 @@ export interface operations {
           /**
            * @example {
            *       "enabled": false,
-           *       "list_id": "019a4300-0000-7000-8000-000000000008",
+           *       "list_id": "019a4300-0000-7000-8000-000000000009",
            *       "refreshed_at": null,
            *       "refused": null,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001"
@@ -18204,7 +18502,7 @@ export interface operations {
           /**
            * @example {
            *       "enabled": true,
-           *       "list_id": "019a4300-0000-7000-8000-000000000008",
+           *       "list_id": "019a4300-0000-7000-8000-000000000009",
            *       "refreshed_at": "2026-11-02T09:15:00.000Z",
            *       "refused": null,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001"
@@ -18960,7 +19258,7 @@ export interface operations {
         /**
          * @example {
          *       "policy_ids": [
-         *         "019a4300-0000-7000-8000-00000000000b"
+         *         "019a4300-0000-7000-8000-00000000000c"
          *       ]
          *     }
          */
@@ -18982,13 +19280,13 @@ export interface operations {
            * @example [
            *       {
            *         "name": "Sign-ups",
-           *         "policy_id": "019a4300-0000-7000-8000-00000000000b",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000000c",
            *         "priority": 10,
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       },
            *       {
            *         "name": "Known crawlers pass",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000025",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000026",
            *         "priority": 20,
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       }
@@ -19172,7 +19470,7 @@ export interface operations {
            *       },
            *       "lists": [
            *         {
-           *           "list_id": "019a4300-0000-7000-8000-000000000027",
+           *           "list_id": "019a4300-0000-7000-8000-000000000028",
            *           "name": "Crawler networks",
            *           "slug": "crawler-networks",
            *           "kind": "ip",
@@ -19182,7 +19480,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "list_id": "019a4300-0000-7000-8000-000000000028",
+           *           "list_id": "019a4300-0000-7000-8000-000000000029",
            *           "name": "Countries served",
            *           "slug": "countries-served",
            *           "kind": "string",
@@ -19195,7 +19493,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "list_id": "019a4300-0000-7000-8000-000000000008",
+           *           "list_id": "019a4300-0000-7000-8000-000000000009",
            *           "name": "Offices",
            *           "slug": "offices",
            *           "description": "Of the sign-up page.",
@@ -19212,45 +19510,45 @@ export interface operations {
            *       ],
            *       "actions": [
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000017",
+           *           "action_id": "019a4300-0000-7000-8000-000000000018",
            *           "name": "Login attempt",
            *           "slug": "login_attempt",
            *           "description": "Somebody sends credentials.",
            *           "expression": "request.method == \"POST\" && request.path == \"/account/login\""
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000018",
+           *           "action_id": "019a4300-0000-7000-8000-000000000019",
            *           "name": "Failed login",
            *           "slug": "failed_login",
            *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-00000000002d",
+           *           "action_id": "019a4300-0000-7000-8000-00000000002e",
            *           "name": "Product view",
            *           "slug": "product_view",
            *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-00000000000c",
+           *           "action_id": "019a4300-0000-7000-8000-00000000000d",
            *           "name": "Secret probe",
            *           "slug": "secret_probe",
            *           "description": "Asking for files that no page links to.",
            *           "expression": "request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".bak\", \".pem\"])"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-00000000000f",
+           *           "action_id": "019a4300-0000-7000-8000-000000000010",
            *           "name": "Injection attempt",
            *           "slug": "injection_attempt",
            *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-00000000002e",
+           *           "action_id": "019a4300-0000-7000-8000-00000000002f",
            *           "name": "Claims to be a crawler",
            *           "slug": "claims_to_be_a_crawler",
            *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-00000000002f",
+           *           "action_id": "019a4300-0000-7000-8000-000000000030",
            *           "name": "Checkout",
            *           "slug": "checkout",
            *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -19265,7 +19563,7 @@ export interface operations {
            *       ],
            *       "entities": [
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000e",
            *           "name": "Address",
            *           "slug": "address",
            *           "priority": 10,
@@ -19274,7 +19572,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000020",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000021",
            *           "name": "Fingerprint",
            *           "slug": "fingerprint",
            *           "description": "One client program, whatever address it uses.",
@@ -19284,7 +19582,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000030",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000031",
            *           "name": "Account",
            *           "slug": "account",
            *           "priority": 5,
@@ -19294,7 +19592,7 @@ export interface operations {
            *           "match_expression": "fields[\"account_id\"] != \"\""
            *         },
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000007",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000008",
            *           "name": "Program",
            *           "slug": "program",
            *           "description": "Of the sign-up page.",
@@ -19307,7 +19605,7 @@ export interface operations {
            *       ],
            *       "mitigations": [
            *         {
-           *           "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
+           *           "mitigation_id": "019a4300-0000-7000-8000-00000000000f",
            *           "name": "Refuse",
            *           "slug": "refuse",
            *           "mode": "Block",
@@ -19320,7 +19618,7 @@ export interface operations {
            *           }
            *         },
            *         {
-           *           "mitigation_id": "019a4300-0000-7000-8000-000000000010",
+           *           "mitigation_id": "019a4300-0000-7000-8000-000000000011",
            *           "name": "Refuse once",
            *           "slug": "refuse-once",
            *           "mode": "Block",
@@ -19331,7 +19629,7 @@ export interface operations {
            *           }
            *         },
            *         {
-           *           "mitigation_id": "019a4300-0000-7000-8000-000000000031",
+           *           "mitigation_id": "019a4300-0000-7000-8000-000000000032",
            *           "name": "Prove you are human",
            *           "slug": "prove-you-are-human",
            *           "mode": "Challenge",
@@ -19339,7 +19637,7 @@ export interface operations {
            *           "challenge": {}
            *         },
            *         {
-           *           "mitigation_id": "019a4300-0000-7000-8000-000000000009",
+           *           "mitigation_id": "019a4300-0000-7000-8000-00000000000a",
            *           "name": "Slow down",
            *           "slug": "slow-down",
            *           "description": "Of the sign-up page.",
@@ -19351,7 +19649,7 @@ export interface operations {
            *       ],
            *       "policies": [
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000025",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000026",
            *           "name": "Known crawlers pass",
            *           "slug": "known-crawlers-pass",
            *           "description": "An allow-list is a Monitor clause that ends the walk.",
@@ -19398,7 +19696,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000032",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000033",
            *           "name": "Credential stuffing",
            *           "slug": "credential-stuffing",
            *           "priority": 40,
@@ -19432,7 +19730,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000033",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000034",
            *           "name": "Scraping",
            *           "slug": "scraping",
            *           "priority": 50,
@@ -19455,7 +19753,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000034",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000035",
            *           "name": "Risky checkout",
            *           "slug": "risky-checkout",
            *           "priority": 60,
@@ -19470,7 +19768,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000000b",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000000c",
            *           "name": "Sign-ups",
            *           "slug": "sign-ups",
            *           "clauses": [
@@ -19633,7 +19931,7 @@ export interface operations {
          *       },
          *       "lists": [
          *         {
-         *           "list_id": "019a4300-0000-7000-8000-000000000027",
+         *           "list_id": "019a4300-0000-7000-8000-000000000028",
          *           "name": "Crawler networks",
          *           "slug": "crawler-networks",
          *           "kind": "ip",
@@ -19643,7 +19941,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "list_id": "019a4300-0000-7000-8000-000000000028",
+         *           "list_id": "019a4300-0000-7000-8000-000000000029",
          *           "name": "Countries served",
          *           "slug": "countries-served",
          *           "kind": "string",
@@ -19656,7 +19954,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "list_id": "019a4300-0000-7000-8000-000000000008",
+         *           "list_id": "019a4300-0000-7000-8000-000000000009",
          *           "name": "Offices",
          *           "slug": "offices",
          *           "description": "Of the sign-up page.",
@@ -19673,45 +19971,45 @@ export interface operations {
          *       ],
          *       "actions": [
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000017",
+         *           "action_id": "019a4300-0000-7000-8000-000000000018",
          *           "name": "Login attempt",
          *           "slug": "login_attempt",
          *           "description": "Somebody sends credentials.",
          *           "expression": "request.method == \"POST\" && request.path == \"/account/login\""
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000018",
+         *           "action_id": "019a4300-0000-7000-8000-000000000019",
          *           "name": "Failed login",
          *           "slug": "failed_login",
          *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-00000000002d",
+         *           "action_id": "019a4300-0000-7000-8000-00000000002e",
          *           "name": "Product view",
          *           "slug": "product_view",
          *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-00000000000c",
+         *           "action_id": "019a4300-0000-7000-8000-00000000000d",
          *           "name": "Secret probe",
          *           "slug": "secret_probe",
          *           "description": "Asking for files that no page links to.",
          *           "expression": "request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".bak\", \".pem\"])"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-00000000000f",
+         *           "action_id": "019a4300-0000-7000-8000-000000000010",
          *           "name": "Injection attempt",
          *           "slug": "injection_attempt",
          *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-00000000002e",
+         *           "action_id": "019a4300-0000-7000-8000-00000000002f",
          *           "name": "Claims to be a crawler",
          *           "slug": "claims_to_be_a_crawler",
          *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-00000000002f",
+         *           "action_id": "019a4300-0000-7000-8000-000000000030",
          *           "name": "Checkout",
          *           "slug": "checkout",
          *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -19726,7 +20024,7 @@ export interface operations {
          *       ],
          *       "entities": [
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000e",
          *           "name": "Address",
          *           "slug": "address",
          *           "priority": 10,
@@ -19735,7 +20033,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000020",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000021",
          *           "name": "Fingerprint",
          *           "slug": "fingerprint",
          *           "description": "One client program, whatever address it uses.",
@@ -19745,7 +20043,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000030",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000031",
          *           "name": "Account",
          *           "slug": "account",
          *           "priority": 5,
@@ -19755,7 +20053,7 @@ export interface operations {
          *           "match_expression": "fields[\"account_id\"] != \"\""
          *         },
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000007",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000008",
          *           "name": "Program",
          *           "slug": "program",
          *           "description": "Of the sign-up page.",
@@ -19768,7 +20066,7 @@ export interface operations {
          *       ],
          *       "mitigations": [
          *         {
-         *           "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
+         *           "mitigation_id": "019a4300-0000-7000-8000-00000000000f",
          *           "name": "Refuse",
          *           "slug": "refuse",
          *           "mode": "Block",
@@ -19781,7 +20079,7 @@ export interface operations {
          *           }
          *         },
          *         {
-         *           "mitigation_id": "019a4300-0000-7000-8000-000000000010",
+         *           "mitigation_id": "019a4300-0000-7000-8000-000000000011",
          *           "name": "Refuse once",
          *           "slug": "refuse-once",
          *           "mode": "Block",
@@ -19792,7 +20090,7 @@ export interface operations {
          *           }
          *         },
          *         {
-         *           "mitigation_id": "019a4300-0000-7000-8000-000000000031",
+         *           "mitigation_id": "019a4300-0000-7000-8000-000000000032",
          *           "name": "Prove you are human",
          *           "slug": "prove-you-are-human",
          *           "mode": "Challenge",
@@ -19800,7 +20098,7 @@ export interface operations {
          *           "challenge": {}
          *         },
          *         {
-         *           "mitigation_id": "019a4300-0000-7000-8000-000000000009",
+         *           "mitigation_id": "019a4300-0000-7000-8000-00000000000a",
          *           "name": "Slow down",
          *           "slug": "slow-down",
          *           "description": "Of the sign-up page.",
@@ -19812,7 +20110,7 @@ export interface operations {
          *       ],
          *       "policies": [
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000025",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000026",
          *           "name": "Known crawlers pass",
          *           "slug": "known-crawlers-pass",
          *           "description": "An allow-list is a Monitor clause that ends the walk.",
@@ -19859,7 +20157,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000032",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000033",
          *           "name": "Credential stuffing",
          *           "slug": "credential-stuffing",
          *           "priority": 40,
@@ -19893,7 +20191,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000033",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000034",
          *           "name": "Scraping",
          *           "slug": "scraping",
          *           "priority": 50,
@@ -19916,7 +20214,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000034",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000035",
          *           "name": "Risky checkout",
          *           "slug": "risky-checkout",
          *           "priority": 60,
@@ -19931,7 +20229,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000000b",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000000c",
          *           "name": "Sign-ups",
          *           "slug": "sign-ups",
          *           "clauses": [
@@ -20180,7 +20478,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "id": "019a4300-0000-7000-8000-000000000008",
+           *         "id": "019a4300-0000-7000-8000-000000000009",
            *         "kind": "list",
            *         "name": "Offices",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -20194,7 +20492,7 @@ export interface operations {
            *         ]
            *       },
            *       {
-           *         "id": "019a4300-0000-7000-8000-000000000017",
+           *         "id": "019a4300-0000-7000-8000-000000000018",
            *         "kind": "action",
            *         "name": "Login attempt",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -21443,25 +21741,25 @@ export interface operations {
            * @example [
            *       {
            *         "action": "block",
-           *         "api_key_id": "019a4300-0000-7000-8000-000000000019",
+           *         "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *         "clause": "from elsewhere",
            *         "client_ip": "192.0.2.66",
            *         "damaged": false,
-           *         "decision_id": "019a4300-0000-7000-8000-000000000023",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000024",
            *         "entity_ids": [
-           *           "019a4300-0000-7000-8000-000000000024"
+           *           "019a4300-0000-7000-8000-000000000025"
            *         ],
            *         "fired": [
            *           {
            *             "mode": "Block",
-           *             "policy_id": "019a4300-0000-7000-8000-000000000025"
+           *             "policy_id": "019a4300-0000-7000-8000-000000000026"
            *           }
            *         ],
            *         "method": "GET",
            *         "mode": "Block",
            *         "observed_at": "2026-11-02T09:03:55.000Z",
            *         "path": "/products/5",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000025",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000026",
            *         "reason": "policy",
            *         "received_at": "2026-11-02T09:15:00.000Z",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -21469,25 +21767,25 @@ export interface operations {
            *       },
            *       {
            *         "action": "block",
-           *         "api_key_id": "019a4300-0000-7000-8000-000000000019",
+           *         "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *         "clause": "from elsewhere",
            *         "client_ip": "192.0.2.66",
            *         "damaged": false,
-           *         "decision_id": "019a4300-0000-7000-8000-000000000026",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000027",
            *         "entity_ids": [
-           *           "019a4300-0000-7000-8000-000000000024"
+           *           "019a4300-0000-7000-8000-000000000025"
            *         ],
            *         "fired": [
            *           {
            *             "mode": "Block",
-           *             "policy_id": "019a4300-0000-7000-8000-000000000025"
+           *             "policy_id": "019a4300-0000-7000-8000-000000000026"
            *           }
            *         ],
            *         "method": "GET",
            *         "mode": "Block",
            *         "observed_at": "2026-11-02T09:03:48.000Z",
            *         "path": "/products/4",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000025",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000026",
            *         "reason": "policy",
            *         "received_at": "2026-11-02T09:15:00.000Z",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -21634,23 +21932,23 @@ export interface operations {
            *           }
            *         },
            *         "reason": "policy",
-           *         "decision_id": "019a4300-0000-7000-8000-000000000012"
+           *         "decision_id": "019a4300-0000-7000-8000-000000000013"
            *       },
-           *       "api_key_id": "019a4300-0000-7000-8000-000000000019",
+           *       "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *       "budget_ended_at": [],
            *       "challenge_returns": null,
            *       "clause": "repeated probes",
            *       "client_ip": "203.0.113.9",
            *       "client_ip_problem": null,
            *       "daemon": null,
-           *       "decision_id": "019a4300-0000-7000-8000-000000000012",
+           *       "decision_id": "019a4300-0000-7000-8000-000000000013",
            *       "duration_us": 45,
            *       "endpoint": "runtime",
            *       "entities": [
            *         {
            *           "definition": "address",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
-           *           "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000e",
+           *           "entity_id": "019a4300-0000-7000-8000-000000000014",
            *           "key": [
            *             "203.0.113.9/32"
            *           ]
@@ -21668,8 +21966,8 @@ export interface operations {
            *         {
            *           "active": false,
            *           "clause": "repeated probes",
-           *           "entity_id": "019a4300-0000-7000-8000-000000000013",
-           *           "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
+           *           "entity_id": "019a4300-0000-7000-8000-000000000014",
+           *           "mitigation_id": "019a4300-0000-7000-8000-00000000000f",
            *           "mode": "Block",
            *           "policy": "scanners",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
@@ -21683,7 +21981,7 @@ export interface operations {
            *         "secret_probe"
            *       ],
            *       "mitigation": "refuse",
-           *       "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
+           *       "mitigation_id": "019a4300-0000-7000-8000-00000000000f",
            *       "observed_at": "2026-11-02T09:15:00.000Z",
            *       "override_id": null,
            *       "policy": "scanners",
@@ -21832,7 +22130,7 @@ export interface operations {
            *         "entities": [
            *           {
            *             "definition": "address",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
            *             "key": [
            *               "203.0.113.9/32"
            *             ]
@@ -21847,7 +22145,7 @@ export interface operations {
            *             "clause": "repeated probes",
            *             "mitigation": "refuse",
            *             "mode": "Block",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
            *             "window": {
            *               "value": 3,
            *               "threshold": 3
@@ -21857,7 +22155,7 @@ export interface operations {
            *         ],
            *         "errors": {}
            *       },
-           *       "decision_id": "019a4300-0000-7000-8000-000000000012",
+           *       "decision_id": "019a4300-0000-7000-8000-000000000013",
            *       "earlier_decisions": 2,
            *       "recorded": {
            *         "action": {
@@ -21877,7 +22175,7 @@ export interface operations {
            *         "entities": [
            *           {
            *             "definition": "address",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
            *             "key": [
            *               "203.0.113.9/32"
            *             ]
@@ -21892,7 +22190,7 @@ export interface operations {
            *             "clause": "repeated probes",
            *             "mitigation": "refuse",
            *             "mode": "Block",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
            *             "window": {
            *               "value": 3,
            *               "threshold": 3
@@ -21905,7 +22203,7 @@ export interface operations {
            *       "reproduced": true,
            *       "revision": 2,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9/32\" (2 events before) 019a4300-0000-7000-8000-000000000013\n      derived.client_network = \"203.0.113.9/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
+           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9/32\" (2 events before) 019a4300-0000-7000-8000-000000000014\n      derived.client_network = \"203.0.113.9/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
            *       "trace": {
            *         "actions": [
            *           {
@@ -22639,7 +22937,7 @@ export interface operations {
            *           {
            *             "applies": true,
            *             "because": null,
-           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
            *             "event_count": 2,
            *             "expressions": [
            *               {
@@ -23169,7 +23467,7 @@ export interface operations {
            *       {
            *         "enabled": true,
            *         "name": "Sign-ups",
-           *         "policy_id": "019a4300-0000-7000-8000-00000000000b",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000000c",
            *         "slug": "sign-ups",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -23185,7 +23483,7 @@ export interface operations {
            *       {
            *         "enabled": true,
            *         "name": "Known crawlers pass",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000025",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000026",
            *         "slug": "known-crawlers-pass",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -23324,13 +23622,13 @@ export interface operations {
            *       "recent_decisions": [
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
+           *           "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-000000000035",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000036",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000036"
+           *             "019a4300-0000-7000-8000-000000000037"
            *           ],
            *           "fired": [
            *             {
@@ -23350,13 +23648,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
+           *           "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.211",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-000000000037",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000038",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000038"
+           *             "019a4300-0000-7000-8000-000000000039"
            *           ],
            *           "fired": [
            *             {
@@ -23376,13 +23674,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
+           *           "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.210",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-000000000039",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003a",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000014"
+           *             "019a4300-0000-7000-8000-000000000015"
            *           ],
            *           "fired": [
            *             {
@@ -23402,13 +23700,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
+           *           "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003a",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003b",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000036"
+           *             "019a4300-0000-7000-8000-000000000037"
            *           ],
            *           "fired": [
            *             {
@@ -23428,13 +23726,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
+           *           "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.211",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003b",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003c",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000038"
+           *             "019a4300-0000-7000-8000-000000000039"
            *           ],
            *           "fired": [
            *             {
@@ -23454,13 +23752,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
+           *           "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.210",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003c",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003d",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000014"
+           *             "019a4300-0000-7000-8000-000000000015"
            *           ],
            *           "fired": [
            *             {
@@ -23480,13 +23778,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
+           *           "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003d",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003e",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000036"
+           *             "019a4300-0000-7000-8000-000000000037"
            *           ],
            *           "fired": [
            *             {
@@ -23506,13 +23804,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
+           *           "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.211",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003e",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003f",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000038"
+           *             "019a4300-0000-7000-8000-000000000039"
            *           ],
            *           "fired": [
            *             {
@@ -23532,13 +23830,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
+           *           "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.210",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-00000000003f",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000040",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000014"
+           *             "019a4300-0000-7000-8000-000000000015"
            *           ],
            *           "fired": [
            *             {
@@ -23558,13 +23856,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
+           *           "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *           "clause": "repeated probes",
            *           "client_ip": "198.51.100.212",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-000000000040",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000041",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000036"
+           *             "019a4300-0000-7000-8000-000000000037"
            *           ],
            *           "fired": [
            *             {
@@ -24012,7 +24310,7 @@ export interface operations {
       content: {
         /**
          * @example {
-         *       "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
+         *       "entity_definition_id": "019a4300-0000-7000-8000-00000000000e",
          *       "key": [
          *         "203.0.113.9/32"
          *       ]
@@ -24033,8 +24331,8 @@ export interface operations {
           /**
            * @example {
            *       "definition": "address",
-           *       "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
-           *       "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *       "entity_definition_id": "019a4300-0000-7000-8000-00000000000e",
+           *       "entity_id": "019a4300-0000-7000-8000-000000000014",
            *       "key": [
            *         "203.0.113.9/32"
            *       ],
@@ -24180,14 +24478,14 @@ export interface operations {
            *         {
            *           "clause": "repeated probes",
            *           "definition": "address",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
-           *           "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000e",
+           *           "entity_id": "019a4300-0000-7000-8000-000000000014",
            *           "expires_at": "2026-11-02T09:15:00.000Z",
            *           "key": [
            *             "203.0.113.9/32"
            *           ],
            *           "mitigation": "refuse",
-           *           "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
+           *           "mitigation_id": "019a4300-0000-7000-8000-00000000000f",
            *           "mode": "Block",
            *           "policy": "scanners",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
@@ -24195,8 +24493,8 @@ export interface operations {
            *         }
            *       ],
            *       "definition": "address",
-           *       "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
-           *       "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *       "entity_definition_id": "019a4300-0000-7000-8000-00000000000e",
+           *       "entity_id": "019a4300-0000-7000-8000-000000000014",
            *       "event_count": 3,
            *       "first_seen_at": "2026-11-02T09:15:00.000Z",
            *       "key": [
@@ -24341,14 +24639,14 @@ export interface operations {
            *       {
            *         "clause": "repeated probes",
            *         "definition": "address",
-           *         "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
-           *         "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *         "entity_definition_id": "019a4300-0000-7000-8000-00000000000e",
+           *         "entity_id": "019a4300-0000-7000-8000-000000000014",
            *         "expires_at": "2026-11-02T09:15:00.000Z",
            *         "key": [
            *           "203.0.113.9/32"
            *         ],
            *         "mitigation": "refuse",
-           *         "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
+           *         "mitigation_id": "019a4300-0000-7000-8000-00000000000f",
            *         "mode": "Block",
            *         "policy": "scanners",
            *         "policy_id": "019a4300-0000-7000-8000-000000000003",
@@ -24739,7 +25037,7 @@ export interface operations {
            *       "active_revision": 20,
            *       "because": null,
            *       "daemons": 0,
-           *       "decisions_a_second": 0,
+           *       "decisions_a_second": 5.05,
            *       "evictions": 0,
            *       "keys": 101,
            *       "last_snapshot_at": null,
@@ -24899,7 +25197,7 @@ export interface operations {
            *         "entities": [
            *           {
            *             "definition": "address",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
            *             "key": [
            *               "203.0.113.9/32"
            *             ]
@@ -24914,7 +25212,7 @@ export interface operations {
            *             "clause": "repeated probes",
            *             "mitigation": "refuse",
            *             "mode": "Block",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
            *             "window": {
            *               "value": 3,
            *               "threshold": 3
@@ -24925,7 +25223,7 @@ export interface operations {
            *         "errors": {}
            *       },
            *       "fired": false,
-           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9/32\" (3 events before) 019a4300-0000-7000-8000-000000000013\n      derived.client_network = \"203.0.113.9/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: does not apply, `fields[\"country\"]` is empty\n      fields[\"country\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n      mitigated until 2026-11-02T09:15:00.000Z\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`",
+           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9/32\" (3 events before) 019a4300-0000-7000-8000-000000000014\n      derived.client_network = \"203.0.113.9/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: does not apply, `fields[\"country\"]` is empty\n      fields[\"country\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n      mitigated until 2026-11-02T09:15:00.000Z\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`",
            *       "trace": {
            *         "actions": [
            *           {
@@ -25705,7 +26003,7 @@ export interface operations {
            *           {
            *             "applies": true,
            *             "because": null,
-           *             "entity_id": "019a4300-0000-7000-8000-000000000013",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
            *             "event_count": 3,
            *             "expressions": [
            *               {
@@ -26559,12 +26857,12 @@ export interface operations {
          *         "clauses": [
          *           {
          *             "action_ids": [
-         *               "019a4300-0000-7000-8000-00000000000c"
+         *               "019a4300-0000-7000-8000-00000000000d"
          *             ],
-         *             "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
+         *             "entity_definition_id": "019a4300-0000-7000-8000-00000000000e",
          *             "expression": null,
          *             "final": false,
-         *             "mitigation_id": "019a4300-0000-7000-8000-00000000000e",
+         *             "mitigation_id": "019a4300-0000-7000-8000-00000000000f",
          *             "name": "repeated probes",
          *             "window": {
          *               "duration_seconds": 60,
@@ -26575,12 +26873,12 @@ export interface operations {
          *           },
          *           {
          *             "action_ids": [
-         *               "019a4300-0000-7000-8000-00000000000f"
+         *               "019a4300-0000-7000-8000-000000000010"
          *             ],
          *             "entity_definition_id": null,
          *             "expression": null,
          *             "final": false,
-         *             "mitigation_id": "019a4300-0000-7000-8000-000000000010",
+         *             "mitigation_id": "019a4300-0000-7000-8000-000000000011",
          *             "name": "injection",
          *             "window": null
          *           }
@@ -27210,7 +27508,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-000000000016",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000017",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,
@@ -27228,7 +27526,7 @@ export interface operations {
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       },
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-00000000002c",
+           *         "decision_id": "019a4300-0000-7000-8000-00000000002d",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,
@@ -27384,14 +27682,14 @@ export interface operations {
            *         "entities": [
            *           {
            *             "definition": "address",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000015",
            *             "key": [
            *               "198.51.100.210/32"
            *             ]
            *           },
            *           {
            *             "definition": "program",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000015",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000016",
            *             "key": [
            *               "US",
            *               "curl/8.11.0"
@@ -27407,7 +27705,7 @@ export interface operations {
            *             "clause": "repeated probes",
            *             "mitigation": "refuse",
            *             "mode": "Block",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000015",
            *             "window": {
            *               "value": 2,
            *               "threshold": 2
@@ -27417,7 +27715,7 @@ export interface operations {
            *         ],
            *         "errors": {}
            *       },
-           *       "decision_id": "019a4300-0000-7000-8000-000000000016",
+           *       "decision_id": "019a4300-0000-7000-8000-000000000017",
            *       "earlier_entries": 23,
            *       "recorded": {
            *         "action": {
@@ -27430,7 +27728,7 @@ export interface operations {
            *         "entities": [
            *           {
            *             "definition": "address",
-           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000015",
            *             "key": [
            *               "198.51.100.210/32"
            *             ]
@@ -27445,7 +27743,7 @@ export interface operations {
            *       "replay_job_id": "019a4300-0000-7000-8000-000000000004",
            *       "reproduced": true,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "text": "block (policy) at 2026-11-02T09:01:07.500Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"curl/8.11.0\"\n          request.user_agent = \"curl/8.11.0\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\n  product_page: no match\n      request.path.startsWith(\"/products/\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"198.51.100.210/32\" (1 events before) 019a4300-0000-7000-8000-000000000014\n      derived.client_network = \"198.51.100.210/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: \"US\", \"curl/8.11.0\" (3 events before) 019a4300-0000-7000-8000-000000000015\n      fields[\"country\"] = \"US\"\n        fields = \"hmac:0123456789abcdef\"\n      request.user_agent = \"curl/8.11.0\"\npolicies\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 2 of 2 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"US\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
+           *       "text": "block (policy) at 2026-11-02T09:01:07.500Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"curl/8.11.0\"\n          request.user_agent = \"curl/8.11.0\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\n  product_page: no match\n      request.path.startsWith(\"/products/\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"198.51.100.210/32\" (1 events before) 019a4300-0000-7000-8000-000000000015\n      derived.client_network = \"198.51.100.210/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: \"US\", \"curl/8.11.0\" (3 events before) 019a4300-0000-7000-8000-000000000016\n      fields[\"country\"] = \"US\"\n        fields = \"hmac:0123456789abcdef\"\n      request.user_agent = \"curl/8.11.0\"\npolicies\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 2 of 2 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"US\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
            *       "trace": {
            *         "actions": [
            *           {
@@ -28271,7 +28569,7 @@ export interface operations {
            *           {
            *             "applies": true,
            *             "because": null,
-           *             "entity_id": "019a4300-0000-7000-8000-000000000014",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000015",
            *             "event_count": 1,
            *             "expressions": [
            *               {
@@ -28361,7 +28659,7 @@ export interface operations {
            *           {
            *             "applies": true,
            *             "because": null,
-           *             "entity_id": "019a4300-0000-7000-8000-000000000015",
+           *             "entity_id": "019a4300-0000-7000-8000-000000000016",
            *             "event_count": 3,
            *             "expressions": [
            *               {
@@ -28910,9 +29208,9 @@ export interface operations {
            *         "actor_name": "Demo Owner",
            *         "after": null,
            *         "at": "2026-11-02T09:15:00.000Z",
-           *         "audit_id": "019a4300-0000-7000-8000-00000000001b",
+           *         "audit_id": "019a4300-0000-7000-8000-00000000001c",
            *         "before": {
-           *           "action_id": "019a4300-0000-7000-8000-00000000001c",
+           *           "action_id": "019a4300-0000-7000-8000-00000000001d",
            *           "description": "A page requested by an agent that names itself as Chrome and lacks its headers.",
            *           "enabled": true,
            *           "expression": "request.method == \"GET\" && request.user_agent.contains(\" Chrome/\") && request.headers[\"accept\"] != \"\" && request.headers[\"accept-language\"] == \"\" && !(derived.path_extension in [\"css\", \"js\", \"png\", \"jpg\", \"jpeg\", \"svg\", \"gif\", \"webp\", \"ico\", \"woff2\", \"json\", \"map\"])",
@@ -28930,8 +29228,8 @@ export interface operations {
            *         },
            *         "kind": "action",
            *         "missing_references": [],
-           *         "object_id": "019a4300-0000-7000-8000-00000000001c",
-           *         "request_id": "019a4300-0000-7000-8000-00000000001d",
+           *         "object_id": "019a4300-0000-7000-8000-00000000001d",
+           *         "request_id": "019a4300-0000-7000-8000-00000000001e",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       },
            *       {
@@ -28940,9 +29238,9 @@ export interface operations {
            *         "actor_name": "Demo Owner",
            *         "after": null,
            *         "at": "2026-11-02T09:15:00.000Z",
-           *         "audit_id": "019a4300-0000-7000-8000-00000000001e",
+           *         "audit_id": "019a4300-0000-7000-8000-00000000001f",
            *         "before": {
-           *           "action_id": "019a4300-0000-7000-8000-00000000001f",
+           *           "action_id": "019a4300-0000-7000-8000-000000000020",
            *           "description": "A page with a number for a name.",
            *           "enabled": true,
            *           "expression": "request.method == \"GET\" && request.path.matches(\"/[0-9]{2,18}/?$\")",
@@ -28960,8 +29258,8 @@ export interface operations {
            *         },
            *         "kind": "action",
            *         "missing_references": [],
-           *         "object_id": "019a4300-0000-7000-8000-00000000001f",
-           *         "request_id": "019a4300-0000-7000-8000-00000000001d",
+           *         "object_id": "019a4300-0000-7000-8000-000000000020",
+           *         "request_id": "019a4300-0000-7000-8000-00000000001e",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       }
            *     ]
@@ -29120,13 +29418,13 @@ export interface operations {
            *       "samples": [
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
+           *           "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *           "clause": "repeated probes",
            *           "client_ip": "203.0.113.9",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-000000000012",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000013",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000013"
+           *             "019a4300-0000-7000-8000-000000000014"
            *           ],
            *           "fired": [
            *             {
@@ -29618,17 +29916,17 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "xbQJ33MQHOh0LlJs9B-Rj1siMDFhMjI1MDAtM2RhNS03NjBkLWI4ZTUtMjA4MzZkN2VmZjg5Il0",
+           *       "cursor": "5iQMmRbcMZFajM-eTNlvjFsiMDFhMjI1MmUtMzQ2Mi03MzlhLThjOTctNjc1MWJmODNjYTA1Il0",
            *       "decisions": [
            *         {
            *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
+           *           "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *           "clause": "repeated probes",
            *           "client_ip": "203.0.113.9",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-000000000012",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000013",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000013"
+           *             "019a4300-0000-7000-8000-000000000014"
            *           ],
            *           "fired": [
            *             {
@@ -29648,13 +29946,13 @@ export interface operations {
            *         },
            *         {
            *           "action": "allow",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000019",
+           *           "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *           "clause": null,
            *           "client_ip": "203.0.113.9",
            *           "damaged": false,
-           *           "decision_id": "019a4300-0000-7000-8000-000000000041",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000042",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000013"
+           *             "019a4300-0000-7000-8000-000000000014"
            *           ],
            *           "fired": [],
            *           "method": "GET",
@@ -29816,8 +30114,8 @@ export interface operations {
            *           "block": 0,
            *           "challenge": 21,
            *           "definition": "fingerprint",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000020",
-           *           "entity_id": "019a4300-0000-7000-8000-000000000021",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000021",
+           *           "entity_id": "019a4300-0000-7000-8000-000000000022",
            *           "events": 59,
            *           "key": [
            *             "t13d0101h1_stuffer"
@@ -29828,8 +30126,8 @@ export interface operations {
            *           "block": 0,
            *           "challenge": 0,
            *           "definition": "fingerprint",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000020",
-           *           "entity_id": "019a4300-0000-7000-8000-000000000022",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000021",
+           *           "entity_id": "019a4300-0000-7000-8000-000000000023",
            *           "events": 36,
            *           "key": [
            *             "t13d0003h2_shopper"
@@ -30308,7 +30606,7 @@ export interface operations {
            *       "beside": [
            *         {
            *           "definition": "account",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000030",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000031",
            *           "median": 1,
            *           "p99": 1,
            *           "reverse_median": 1,
@@ -30316,7 +30614,7 @@ export interface operations {
            *         },
            *         {
            *           "definition": "fingerprint",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000020",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000021",
            *           "median": 1,
            *           "p99": 1,
            *           "reverse_median": 2,
@@ -30392,7 +30690,7 @@ export interface operations {
            *       "life_seconds": 1,
            *       "memory_bytes": 13860,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.0031207976206035423,
+           *       "newcomers_an_hour": 0.0031167282079372586,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
@@ -30545,7 +30843,7 @@ export interface operations {
            *       "beside": [
            *         {
            *           "definition": "account",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000030",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000031",
            *           "median": 2,
            *           "p99": 30,
            *           "reverse_median": 1,
@@ -30553,7 +30851,7 @@ export interface operations {
            *         },
            *         {
            *           "definition": "address",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000d",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000000e",
            *           "median": 5,
            *           "p99": 38,
            *           "reverse_median": 1,
@@ -30561,7 +30859,7 @@ export interface operations {
            *         },
            *         {
            *           "definition": "fingerprint",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000020",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000021",
            *           "median": 5,
            *           "p99": 7,
            *           "reverse_median": 1,
@@ -30785,7 +31083,7 @@ export interface operations {
            * @example {
            *       "definitions": [
            *         {
-           *           "id": "019a4300-0000-7000-8000-000000000008",
+           *           "id": "019a4300-0000-7000-8000-000000000009",
            *           "kind": "list",
            *           "name": "Offices",
            *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -30799,7 +31097,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "id": "019a4300-0000-7000-8000-000000000017",
+           *           "id": "019a4300-0000-7000-8000-000000000018",
            *           "kind": "action",
            *           "name": "Login attempt",
            *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
@@ -30947,7 +31245,7 @@ export interface operations {
            *       "groups": [
            *         {
            *           "count": 2,
-           *           "example": "019a4300-0000-7000-8000-000000000047",
+           *           "example": "019a4300-0000-7000-8000-000000000048",
            *           "label": "/old/site.bak",
            *           "milder": 0,
            *           "stricter": 2,
@@ -30955,7 +31253,7 @@ export interface operations {
            *         },
            *         {
            *           "count": 1,
-           *           "example": "019a4300-0000-7000-8000-000000000016",
+           *           "example": "019a4300-0000-7000-8000-000000000017",
            *           "label": "/.env",
            *           "milder": 0,
            *           "stricter": 1,
@@ -31056,6 +31354,987 @@ export interface operations {
         };
       };
       /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "list-alerts": {
+    parameters: {
+      query?: {
+        limit?: number;
+        cursor?: string;
+      };
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description the next page, as `rel="next"`; absent on the last */
+          Link?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example [
+           *       {
+           *         "alert_id": "019a4300-0000-7000-8000-000000000006",
+           *         "comparison": "above",
+           *         "delivery_error": null,
+           *         "destinations": [
+           *           {
+           *             "kind": "webhook",
+           *             "to": "https://example.com/alerts"
+           *           }
+           *         ],
+           *         "enabled": true,
+           *         "evaluated": true,
+           *         "firing_since": null,
+           *         "messages_dropped": 0,
+           *         "messages_waiting": 0,
+           *         "metric": "blocks",
+           *         "name": "Blocks",
+           *         "over_minutes": 2,
+           *         "quiet_minutes": 60,
+           *         "signing_secrets": {
+           *           "https://example.com/alerts": "whsec_0123456789abcdef"
+           *         },
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *         "threshold": 100,
+           *         "times_usual": 4,
+           *         "value": null,
+           *         "created_at": "2026-11-02T09:15:00.000Z",
+           *         "revision": 1,
+           *         "updated_at": "2026-11-02T09:15:00.000Z"
+           *       }
+           *     ]
+           */
+          "application/json": components["schemas"]["Alert"][];
+        };
+      };
+      /** @description `malformed-request`: the request can't be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "create-alert": {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description who repeats the request under the same key gets the first answer, for 24 hours */
+        "Idempotency-Key"?: string;
+      };
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "name": "Blocks",
+         *       "metric": "blocks",
+         *       "destinations": [
+         *         {
+         *           "kind": "webhook",
+         *           "to": "https://example.com/alerts"
+         *         }
+         *       ]
+         *     }
+         */
+        "application/json": components["schemas"]["AlertCreate"];
+      };
+    };
+    responses: {
+      /** @description Created */
+      201: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description `true` when the answer is an earlier one */
+          "Idempotency-Replayed"?: string;
+          /** @description the path of the new object */
+          Location?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "alert_id": "019a4300-0000-7000-8000-000000000006",
+           *       "comparison": "above",
+           *       "delivery_error": null,
+           *       "destinations": [
+           *         {
+           *           "kind": "webhook",
+           *           "to": "https://example.com/alerts"
+           *         }
+           *       ],
+           *       "enabled": true,
+           *       "evaluated": true,
+           *       "firing_since": null,
+           *       "messages_dropped": 0,
+           *       "messages_waiting": 0,
+           *       "metric": "blocks",
+           *       "name": "Blocks",
+           *       "over_minutes": 2,
+           *       "quiet_minutes": 60,
+           *       "signing_secrets": {
+           *         "https://example.com/alerts": "whsec_0123456789abcdef"
+           *       },
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *       "threshold": 100,
+           *       "times_usual": 4,
+           *       "value": null,
+           *       "created_at": "2026-11-02T09:15:00.000Z",
+           *       "revision": 1,
+           *       "updated_at": "2026-11-02T09:15:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["Alert"];
+        };
+      };
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `conflict`: the change conflicts with the present state */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `idempotency-key-reused`: the idempotency key belongs to another body; `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "preview-alert": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "metric": "blocks",
+         *       "days": 7
+         *     }
+         */
+        "application/json": components["schemas"]["AlertPreview"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "firings": [],
+           *       "recorded": true,
+           *       "since": "2026-11-02T09:15:00.000Z",
+           *       "total": 0,
+           *       "until": "2026-11-02T09:15:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["AlertPreviewed"];
+        };
+      };
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-alert": {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description answered with 304 when the object is still the same */
+        "If-None-Match"?: string;
+      };
+      path: {
+        tenant_id: string;
+        alert_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description the revision of the object */
+          ETag?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "alert_id": "019a4300-0000-7000-8000-000000000006",
+           *       "comparison": "above",
+           *       "delivery_error": null,
+           *       "destinations": [
+           *         {
+           *           "kind": "webhook",
+           *           "to": "https://example.com/alerts"
+           *         }
+           *       ],
+           *       "enabled": true,
+           *       "evaluated": true,
+           *       "firing_since": null,
+           *       "messages_dropped": 0,
+           *       "messages_waiting": 0,
+           *       "metric": "blocks",
+           *       "name": "Blocks",
+           *       "over_minutes": 2,
+           *       "quiet_minutes": 60,
+           *       "signing_secrets": {
+           *         "https://example.com/alerts": "whsec_0123456789abcdef"
+           *       },
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *       "threshold": 100,
+           *       "times_usual": 4,
+           *       "value": null,
+           *       "created_at": "2026-11-02T09:15:00.000Z",
+           *       "revision": 1,
+           *       "updated_at": "2026-11-02T09:15:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["Alert"];
+        };
+      };
+      /** @description The caller has the present revision. */
+      304: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `malformed-request`: the request can't be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "delete-alert": {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description refused with 412 when the object has changed since */
+        "If-Match"?: string;
+      };
+      path: {
+        tenant_id: string;
+        alert_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description No Content */
+      204: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `malformed-request`: the request can't be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `stale-revision`: the object has changed since it was read */
+      412: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "change-alert": {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description refused with 412 when the object has changed since */
+        "If-Match"?: string;
+      };
+      path: {
+        tenant_id: string;
+        alert_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "threshold": 500
+         *     }
+         */
+        "application/json": components["schemas"]["AlertChange"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description the revision of the object */
+          ETag?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "alert_id": "019a4300-0000-7000-8000-000000000006",
+           *       "comparison": "above",
+           *       "delivery_error": null,
+           *       "destinations": [
+           *         {
+           *           "kind": "webhook",
+           *           "to": "https://example.com/alerts"
+           *         }
+           *       ],
+           *       "enabled": true,
+           *       "evaluated": true,
+           *       "firing_since": null,
+           *       "messages_dropped": 0,
+           *       "messages_waiting": 0,
+           *       "metric": "blocks",
+           *       "name": "Blocks",
+           *       "over_minutes": 2,
+           *       "quiet_minutes": 60,
+           *       "signing_secrets": {
+           *         "https://example.com/alerts": "whsec_0123456789abcdef"
+           *       },
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *       "threshold": 500,
+           *       "times_usual": 4,
+           *       "value": null,
+           *       "created_at": "2026-11-02T09:15:00.000Z",
+           *       "revision": 2,
+           *       "updated_at": "2026-11-02T09:15:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["Alert"];
+        };
+      };
+      /** @description `invalid-json`: the body isn't strict JSON; `malformed-request`: the request can't be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `conflict`: the change conflicts with the present state */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `stale-revision`: the object has changed since it was read */
+      412: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
       503: {
         headers: {
           [name: string]: unknown;
@@ -32673,10 +33952,10 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "challenge_id": "019a4300-0000-7000-8000-00000000002a",
+           *         "challenge_id": "019a4300-0000-7000-8000-00000000002b",
            *         "expires_at": "2026-11-02T09:15:00.000Z",
            *         "issued_at": "2026-11-02T09:15:00.000Z",
-           *         "pass_id": "019a4300-0000-7000-8000-00000000002b",
+           *         "pass_id": "019a4300-0000-7000-8000-00000000002c",
            *         "provider": "wait",
            *         "status": "alive",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
@@ -33068,7 +34347,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.099214604,
+           *           "seconds_to_solve": 1.168804546,
            *           "solved": 1
            *         }
            *       ],
