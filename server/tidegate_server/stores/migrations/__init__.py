@@ -23,7 +23,7 @@ from tidegate_server.stores.rows.tables import metadata, partitions, store_ident
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-HEAD = "0020"
+HEAD = "0021"
 """The newest revision; numbers have no gaps."""
 RUNS_FROM = "0017"
 """The oldest revision whose code runs on the tables of :data:`HEAD`."""
