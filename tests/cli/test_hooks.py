@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -28,10 +30,11 @@ BROKEN = GOOD.replace("request.method", "request.methd")
 @pytest.fixture
 def site(tmp_path: Path, process: None) -> Path:
     """A repository with definitions and another YAML file, and `tidegate` on the path."""
-    program = tmp_path / "bin" / "tidegate"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tidegate "$@"\n')
-    program.chmod(0o755)
+    (tmp_path / "bin").mkdir()
+    for name, options in (("tidegate", "-m tidegate"), ("python3", "")):
+        program = tmp_path / "bin" / name
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {options} "$@"\n')
+        program.chmod(0o755)
     folder = tmp_path / "site"
     (folder / "policies").mkdir(parents=True)
     (folder / "other.yaml").write_text("a: 1\n")
@@ -116,3 +119,85 @@ def test_the_action_annotates_and_fails(site: Path) -> None:
     assert step("Check the format").returncode == 1
     assert set(steps) == {"Install Tidegate", "Lint", "Check the format"}
     assert "pip install" in steps["Install Tidegate"]["run"]
+
+
+@pytest.fixture
+def repository(site: Path) -> Path:
+    """The site as a repository of git whose commits run the hooks of a clone of ours."""
+    ours = site.parent / "tidegate"
+    ours.mkdir()
+    shutil.copy(ROOT / ".pre-commit-hooks.yaml", ours)
+    git = "git init --quiet && git add --all && git commit --quiet --message first"
+    assert done(ours, git).returncode == 0
+    hooked = [{"id": name} for name in hooks()]
+    source = {"repo": str(ours), "rev": done(ours, "git rev-parse HEAD").stdout.strip()}
+    config = {"repos": [source | {"hooks": hooked}]}
+    (site / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config))
+    written(site, GOOD)
+    install = f'{git} && "{sys.executable}" -m pre_commit install'
+    assert done(site, install).returncode == 0
+    return site
+
+
+def done(folder: Path, script: str) -> CompletedProcess[str]:
+    """A script run with settings of git and caches of its own."""
+    home = folder.parent / "home"
+    home.mkdir(exist_ok=True)
+    (home / ".gitconfig").write_text("[user]\nname = A\nemail = a@example.test\n")
+    return shell(folder, script, HOME=str(home), PRE_COMMIT_HOME=str(home), GIT_CONFIG_NOSYSTEM="1")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (BROKEN, "unknown field `request.methd`"),
+        (LATER_NEVER, "policies/shop.yaml:"),
+        (UNTIDY, "files were modified by this hook"),
+    ],
+)
+def test_pre_commit_stops_a_commit_of_a_broken_policy(
+    repository: Path, text: str, shown: str
+) -> None:
+    """The commit isn't made, and the output says where the fault is; mended, it is made."""
+    before = done(repository, "git rev-parse HEAD").stdout
+    written(repository, text)
+    stopped = done(repository, "git commit --quiet --all --message second")
+    assert stopped.returncode == 1
+    assert shown in stopped.stdout + stopped.stderr
+    assert done(repository, "git rev-parse HEAD").stdout == before
+    written(repository, GOOD.replace("Admin", "Administration"))
+    assert done(repository, "git commit --quiet --all --message second").returncode == 0
+    assert done(repository, "git rev-parse HEAD").stdout != before
+
+
+@pytest.mark.parametrize(("version", "installed"), [("", "1.3.0"), ("1.2.3", "1.2.3")])
+def test_the_action_installs_the_version_that_is_asked_for(
+    site: Path, version: str, installed: str
+) -> None:
+    """The newest version is installed, or the one that the input names."""
+    for each in ("1.2.3", "1.3.0"):
+        wheel(site, each)
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    result = shell(
+        site,
+        action["runs"]["steps"][0]["run"],
+        VERSION=version,
+        PIP_NO_INDEX="1",
+        PIP_FIND_LINKS=str(site),
+        PIP_TARGET=str(site / "target"),
+    )
+    assert result.returncode == 0, result.stderr
+    assert [each.name for each in (site / "target").glob("*.dist-info")] == [
+        f"tidegate-{installed}.dist-info"
+    ]
+
+
+def wheel(folder: Path, version: str) -> None:
+    """A wheel with a name and a version, and nothing else."""
+    inside = f"tidegate-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"tidegate-{version}-py3-none-any.whl", "w") as packed:
+        packed.writestr(
+            f"{inside}/METADATA", f"Metadata-Version: 2.1\nName: tidegate\nVersion: {version}\n"
+        )
+        packed.writestr(f"{inside}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        packed.writestr(f"{inside}/RECORD", "")
