@@ -112,8 +112,9 @@ def decide_all(
     summary.notes = run.notes
     started = time.perf_counter()
     for line, decision in run.over(events, progress=each is None):
-        subject = subjects.of(line.text) if is_table and decision.fired else None
-        summary.add(line, decision, subject)
+        record = decision.record
+        subject = subjects.of(line.text) if is_table and record["fired"] else None
+        summary.add(line, record, subject)
         if each is not None:
             each(line, decision)
     summary.seconds = time.perf_counter() - started

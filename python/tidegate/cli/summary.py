@@ -14,12 +14,11 @@ from tidegate.evaluation.clients import PROBLEMS
 from tidegate.functions.addresses import sent_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rich.console import Console
 
     from tidegate.cli.subjects import Subject
-    from tidegate.policy.decision import EngineDecision
     from tidegate.policy.explain.left_out import LeftOut
 
 OUTCOMES = ("allow", "challenge", "block")
@@ -104,10 +103,17 @@ class Summary:
     engine_seconds: float = 0.0
     """Time for decisions alone."""
 
-    def add(self, line: Line, decision: EngineDecision, subject: Subject | None = None) -> None:
-        """Count a line's decision, and its request if something fired."""
-        if decision.client_ip_problem is not None:
-            self.client_problems[decision.client_ip_problem] += 1
+    def add(self, line: Line, decision: Mapping[str, Any], subject: Subject | None = None) -> None:
+        """Count a line's decision, and its request if something fired.
+
+        Args:
+            line: the line.
+            decision: the record of its decision.
+            subject: its request.
+        """
+        problem = decision.get("client_ip_problem")
+        if problem is not None:
+            self.client_problems[problem] += 1
             self.first_problem = self.first_problem or line.place
         if not self.trusts_proxies:
             last = last_of_chain(line.text)
@@ -118,30 +124,29 @@ class Summary:
         if self.left_out is not None:
             self.left_out.add(
                 line.text,
-                {each.definition for each in decision.entities},
-                decision.matched_actions,
-                {each.policy for each in decision.fired},
+                {each["definition"] for each in decision["entities"]},
+                decision["matched_actions"],
+                {each["policy"] for each in decision["fired"]},
             )
-        self.outcomes[decision.action.type] += 1
-        self.reasons[decision.reason] += 1
-        if decision.policy is not None and decision.clause is not None:
-            self.answered[decision.policy, decision.clause] += 1
-        for clause in decision.fired:
-            if not clause.active:
-                self.fired[clause.policy, clause.clause] += 1
+        action = decision["action"]["type"]
+        self.outcomes[action] += 1
+        self.reasons[decision["reason"]] += 1
+        if decision["policy"] is not None and decision["clause"] is not None:
+            self.answered[decision["policy"], decision["clause"]] += 1
         modes: dict[str, set[str]] = {}
-        for clause in decision.fired:
-            modes.setdefault(clause.policy, set()).add(clause.mode)
+        for clause in decision["fired"]:
+            if not clause["active"]:
+                self.fired[clause["policy"], clause["clause"]] += 1
+            modes.setdefault(clause["policy"], set()).add(clause["mode"])
         for policy, fired in modes.items():
-            action = decision.action.type
-            is_its_answer = action == "allow" or policy == decision.policy
+            is_its_answer = action == "allow" or policy == decision["policy"]
             self.policies[policy, "total"] += 1
             self.policies[policy, action if is_its_answer else "by_others"] += 1
             self.policies[policy, "monitor"] += fired == {"Monitor"}
             if subject is not None:
                 self.addresses.setdefault(policy, Busiest()).add(subject.client_ip)
                 self.paths.setdefault(policy, Busiest()).add(subject.path)
-        for place, code in decision.errors.items():
+        for place, code in decision["errors"].items():
             self.errors[place, code] += 1
 
     def refuse(self, code: str) -> None:

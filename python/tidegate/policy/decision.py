@@ -107,13 +107,21 @@ class EngineDecision(Decision):
             read = _READ.get(name)
             if read is None:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            record = self._record
-            if not isinstance(record, Mapping):
-                record = orjson.loads(record)
-                object.__setattr__(self, "_record", record)
-            value = read(record)
+            value = read(self.record)
             object.__setattr__(self, name, value)
             return value
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """The record that the decision was made from, which isn't to be changed.
+
+        Reading many decisions takes a fraction of the time of their attributes.
+        """
+        record = self._record
+        if not isinstance(record, Mapping):
+            record = orjson.loads(record) if record else self.to_record()
+            object.__setattr__(self, "_record", record)
+        return record
 
     def _repr_html_(self) -> str:
         fired = notebook.table(
