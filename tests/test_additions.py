@@ -46,6 +46,7 @@ NODES = {
     "Map": "{'a': request.path}",
     "Comprehension": "request.headers.exists(k, k == 'a')",
     "Bind": "cel.bind(a, request.path, a + a)",
+    "Slot": "cel.block([request.path], cel.index(0) + cel.index(0))",
     "OptionalMap": "optional.of(request.path).optMap(y, y)",
 }
 """Each kind of node, in an expression that has it."""

@@ -103,7 +103,10 @@ class Evaluator:
         return node.name in self._record
 
     def local(self, node: checked.Local, scope: Scope) -> Any:
-        return scope[node.name]
+        value = scope[node.name]
+        if isinstance(value, EvaluationError):
+            raise EvaluationError(value.code, value.message, value.span)
+        return value
 
     def select(self, node: checked.Select, scope: Scope) -> Any:
         return _reach(self.value(node.operand, scope), node.field, _member, node.optional)
@@ -168,6 +171,15 @@ class Evaluator:
 
     def bind(self, node: checked.Bind, scope: Scope) -> Any:
         value = self.value(node.value, scope)
+        return self.value(node.body, {**scope, node.variable: value})
+
+    def slot(self, node: checked.Slot, scope: Scope) -> Any:
+        try:
+            value = self.value(node.value, scope)
+        except EvaluationError as error:
+            if error.code == "cost_exceeded":
+                raise
+            value = error
         return self.value(node.body, {**scope, node.variable: value})
 
     def optional_map(self, node: checked.OptionalMap, scope: Scope) -> OptionalValue:
@@ -335,5 +347,6 @@ _ARMS: Mapping[type[Any], Callable[[Evaluator, Any, Scope], Any]] = {
     checked.Map: Evaluator.map_literal,
     checked.Comprehension: Evaluator.comprehension,
     checked.Bind: Evaluator.bind,
+    checked.Slot: Evaluator.slot,
     checked.OptionalMap: Evaluator.optional_map,
 }

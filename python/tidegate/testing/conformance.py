@@ -9,6 +9,7 @@ describes (``cel-conformance-json/1``).
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -49,8 +50,15 @@ if TYPE_CHECKING:
 Case: TypeAlias = "Mapping[str, Any]"
 Result: TypeAlias = dict[str, Any]
 
-EXCLUDED_SECTIONS = {"block_ext": "`cel.block` is made for an optimiser and is not offered"}
-"""Skipped sections, each with its reason."""
+EXCLUDED = {"block_ext/basic/call": "the pattern of `matches` has to be a constant"}
+"""Cases that are left out, each with its reason."""
+_SUITE_VARIABLE = re.compile(r"cel\.iterVar\(([0-9]+), ([0-9]+)\)")
+"""A variable in cases of ``cel.block``, by the nesting of its macro, as the suite writes it."""
+
+
+def text_of(case: Case) -> str:
+    """The expression of a case, with variables by names as a program writes them."""
+    return _SUITE_VARIABLE.sub(r"iterVar_\1_\2", case["expr"])
 
 
 def run_case(case: Case, evaluator: Evaluator = "native") -> Result:
@@ -64,7 +72,7 @@ def run_case(case: Case, evaluator: Evaluator = "native") -> Result:
     """
     phase = "parse"
     try:
-        text = case["expr"]
+        text = text_of(case)
         tree = parse(text)
         phase = "check"
         if case.get("disable_macros"):
@@ -206,6 +214,9 @@ def _report(evaluator: Evaluator, section: str, text: str) -> None:
 def _run_section(name: str, cases: list[Case], evaluator: Evaluator) -> Counter[str]:
     counts: Counter[str] = Counter()
     for case in cases:
+        if case["id"] in EXCLUDED:
+            click.echo(f"left out {case['id']}: {EXCLUDED[case['id']]}")
+            continue
         result = run_case(case, evaluator)
         is_right = agrees(case["expect"], result)
         counts["passed" if is_right else "failed"] += 1
@@ -223,10 +234,7 @@ def _counted(counts: Counter[str]) -> str:
 def _run(directory: Path, evaluator: Evaluator) -> Counter[str]:
     total: Counter[str] = Counter()
     for name, cases in read_sections(directory):
-        if name in EXCLUDED_SECTIONS:
-            _report(evaluator, name, f"{len(cases):6} left out: {EXCLUDED_SECTIONS[name]}")
-        else:
-            total += _run_section(name, cases, evaluator)
+        total += _run_section(name, cases, evaluator)
     _report(evaluator, "total", _counted(total))
     return total
 

@@ -185,6 +185,7 @@ class ExpressionGenerator:
             self._index,
             self._select,
             self._bind,
+            self._block,
             self._or_value,
             self._entry,
         )
@@ -311,6 +312,17 @@ class ExpressionGenerator:
         content = self._make(kind, depth, scope)
         inner = _Scope({**scope.variables, name: kind}, scope.macros)
         return f"cel.bind({name}, {content}, {self._make(wanted, depth, inner)})"
+
+    def _block(self, wanted: Type, depth: int, scope: _Scope) -> str:
+        if any(name.startswith("cel.index(") for name in scope.variables):
+            return self._bind(wanted, depth, scope)
+        values: list[str] = []
+        inner = scope
+        for at in range(1 + self._choices.below(3)):
+            kind = any_type(self._choices, 1)
+            values.append(self._make(kind, depth - 1, inner))
+            inner = _Scope({**inner.variables, f"cel.index({at})": kind}, scope.macros)
+        return f"cel.block([{', '.join(values)}], {self._make(wanted, depth - 1, inner)})"
 
     def _or_value(self, wanted: Type, depth: int, scope: _Scope) -> str:
         optional = self._make(OptionalType(wanted), depth, scope)

@@ -245,7 +245,7 @@ class _Estimator:
         self._heavy.append((units * times, node))
         return units, _comprehended(node.macro, over, body)
 
-    def bind(self, node: checked.Bind, times: int) -> Measured:
+    def bind(self, node: checked.Bind | checked.Slot, times: int) -> Measured:
         return self._with(node.variable, node.value, node.body, times)
 
     def optional_map(self, node: checked.OptionalMap, times: int) -> Measured:
@@ -440,6 +440,7 @@ BOUNDS: dict[type, Callable[[_Estimator, Any, int], Measured]] = {
     checked.Map: _Estimator.map_node,
     checked.Comprehension: _Estimator.comprehension,
     checked.Bind: _Estimator.bind,
+    checked.Slot: _Estimator.bind,
     checked.OptionalMap: _Estimator.optional_map,
 }
 """The cost of a node by its kind; other kinds cost as much as their parts."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 import attrs
 
-from tidegate.language.tree.ast import Call, Identifier, Node, Select
+from tidegate.language.tree.ast import Call, Identifier, IntLiteral, ListLiteral, Node, Select
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +36,17 @@ class BindShape:
 
 
 @attrs.frozen
+class BlockShape:
+    values: tuple[Node, ...]
+    body: Node
+
+
+@attrs.frozen
+class BlockIndexShape:
+    number: int
+
+
+@attrs.frozen
 class OptionalMapShape:
     operand: Node
     variable: Identifier
@@ -48,7 +59,10 @@ class HasShape:
     select: Select
 
 
-Shape = ComprehensionShape | BindShape | OptionalMapShape | HasShape
+Shape = ComprehensionShape | BindShape | BlockShape | BlockIndexShape | OptionalMapShape | HasShape
+
+MAX_SLOTS = 32
+"""The most values of ``cel.block``; each is a level of the checked tree."""
 
 # Macro and number of arguments, to how many of them declare a variable and whether a condition
 # precedes the body.
@@ -72,7 +86,11 @@ _COMPREHENSIONS: Mapping[tuple[str, int], tuple[str, int, bool]] = {
     ("transformMapEntry", 3): ("transformMapEntry", 2, False),
     ("transformMapEntry", 4): ("transformMapEntry", 2, True),
 }
-_NAMES = frozenset({name for name, _ in _COMPREHENSIONS} | {"has", "bind", "optMap", "optFlatMap"})
+_NAMES = frozenset(
+    {name for name, _ in _COMPREHENSIONS}
+    | {"has", "bind", "block", "index"}
+    | {"optMap", "optFlatMap"}
+)
 
 USAGE: Mapping[str, str] = {
     "has": "write `has(a.b)`: the argument is a field of something",
@@ -87,6 +105,9 @@ USAGE: Mapping[str, str] = {
     "transformMap": "write `map.transformMap(k, v, value)`",
     "transformMapEntry": "write `map.transformMapEntry(k, v, {key: value})`",
     "cel.bind": "write `cel.bind(x, value, body)`",
+    "cel.block": f"write `cel.block([first, second], body)`, with {MAX_SLOTS} values at most, and"
+    " not in another block",
+    "cel.index": "write `cel.index(0)` in `cel.block`, behind the value that it names",
     "optMap": "write `optional.optMap(x, value)`",
     "optFlatMap": "write `optional.optFlatMap(x, optional)`",
 }
@@ -101,6 +122,8 @@ def recognise(call: Call) -> Shape | None:
         return _has(call)
     if call.function == "bind":
         return _bind(call)
+    if call.function in ("block", "index"):
+        return _block(call)
     if call.function in ("optMap", "optFlatMap"):
         return _optional_map(call)
     return _comprehension(call)
@@ -120,6 +143,18 @@ def _bind(call: Call) -> BindShape | None:
         return None
     variable, value, body = call.arguments
     return BindShape(variable, value, body) if _is_variable(variable) else None
+
+
+def _block(call: Call) -> BlockShape | BlockIndexShape | None:
+    if call.target != Identifier("cel"):
+        return None
+    match call.function, call.arguments:
+        case "block", (ListLiteral(elements), body) if len(elements) <= MAX_SLOTS:
+            if not any(each.optional for each in elements):
+                return BlockShape(tuple(each.value for each in elements), body)
+        case "index", (IntLiteral(number),):
+            return BlockIndexShape(number)
+    return None
 
 
 def _optional_map(call: Call) -> OptionalMapShape | None:

@@ -6,7 +6,7 @@ is reported once.  It recurses: the parser has limited the nesting.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tidegate.language.check import call_findings, folding
@@ -15,9 +15,12 @@ from tidegate.language.check.declarations import of_schema
 from tidegate.language.check.inference import Inference
 from tidegate.language.check.macros import (
     BindShape,
+    BlockIndexShape,
+    BlockShape,
     ComprehensionShape,
     HasShape,
     OptionalMapShape,
+    Shape,
     recognise,
 )
 from tidegate.language.check.resolve import (
@@ -70,6 +73,7 @@ class TreeChecker:
         self._functions = of_schema(schema.functions)
         self._locals: dict[str, list[Type]] = {}
         self._comprehensions = 0
+        self._slots: list[str] | None = None
         self._constants = ConstantChecks(text, schema, limits)
 
     def run(self, tree: ast.Node, expected: tuple[Type, ...]) -> Found:
@@ -322,14 +326,16 @@ class TreeChecker:
 
     # Macros
 
-    def _macro(
-        self, shape: ComprehensionShape | BindShape | OptionalMapShape | HasShape, node: ast.Call
-    ) -> Found:
+    def _macro(self, shape: Shape, node: ast.Call) -> Found:
         match shape:
             case HasShape(select):
                 return self._has(select, node.span)
             case BindShape():
                 return self._bind(shape, node.span)
+            case BlockShape():
+                return self._block(shape, node)
+            case BlockIndexShape(number):
+                return self._block_index(number, node)
             case OptionalMapShape():
                 return self._optional_map(shape, node.span)
             case ComprehensionShape():
@@ -354,6 +360,30 @@ class TreeChecker:
         with self._bound((shape.variable, kind)):
             body, result = self._check(shape.body)
         return checked.Bind(shape.variable.name, value, body, span=span), result
+
+    def _block(self, shape: BlockShape, node: ast.Call) -> Found:
+        if self._slots is not None:
+            return self._unknown_function(node)
+        self._slots = []
+        values: list[checked.Checked] = []
+        with ExitStack() as stack:
+            for at, each in enumerate(shape.values):
+                value, kind = self._check(each)
+                name = f"@index{at}"
+                stack.enter_context(self._bound((ast.Identifier(name, span=each.span), kind)))
+                self._slots.append(name)
+                values.append(value)
+            root, result = self._check(shape.body)
+        for name, value in zip(reversed(self._slots), reversed(values), strict=True):
+            root = checked.Slot(name, value, root, span=node.span)
+        self._slots = None
+        return root, result
+
+    def _block_index(self, number: int, node: ast.Call) -> Found:
+        if self._slots is None or number >= len(self._slots):
+            return self._unknown_function(node)
+        name = self._slots[number]
+        return checked.Local(name, span=node.span), self._locals[name][-1]
 
     def _optional_map(self, shape: OptionalMapShape, span: ast.Span) -> Found:
         operand, kind = self._check(shape.operand)

@@ -85,7 +85,7 @@ class HasField:
 
 @attrs.frozen
 class Local:
-    """A variable bound by an enclosing comprehension or bind; innermost wins."""
+    """A variable bound by an enclosing comprehension, bind or slot; innermost wins."""
 
     name: str
     span: Span = _span()
@@ -207,6 +207,19 @@ class Bind:
 
 
 @attrs.frozen
+class Slot:
+    """One of the values of ``cel.block``, and the rest of the block.
+
+    Unlike with ``Bind``, an error of the value is one where ``variable`` is read.
+    """
+
+    variable: str
+    value: Checked
+    body: Checked
+    span: Span = _span()
+
+
+@attrs.frozen
 class OptionalMap:
     """``operand.optMap(variable, body)``, or ``optFlatMap`` if ``flat``."""
 
@@ -219,7 +232,7 @@ class OptionalMap:
 
 Checked: TypeAlias = Union[
     Literal, Field, HasField, Local, Select, Has, Index, Call, And, Or, Conditional,
-    List, Map, Comprehension, Bind, OptionalMap,
+    List, Map, Comprehension, Bind, Slot, OptionalMap,
 ]  # fmt: skip
 
 

@@ -239,7 +239,7 @@ def _deciding(node: checked.Checked, seen: Mapping[int, Any]) -> Iterator[checke
             inner = list(arguments)
         case checked.Conditional(condition, then, otherwise):
             inner = [condition, then if seen.get(id(condition)) else otherwise]
-        case checked.Bind(body=body):
+        case checked.Bind(body=body) | checked.Slot(body=body):
             inner = [body]
         case _:
             yield node
@@ -265,7 +265,7 @@ def _smallest(node: checked.Checked) -> Iterator[checked.Checked]:
             inner = arguments
         case checked.Conditional(condition, then, otherwise):
             inner = (condition, then, otherwise)
-        case checked.Bind(body=body):
+        case checked.Bind(body=body) | checked.Slot(body=body):
             inner = (body,)
         case checked.Literal():
             return

@@ -89,7 +89,8 @@ class Shown:
                 continue
             secret = self._read(step.node)
             binds = isinstance(
-                step.node, checked.Comprehension | checked.Bind | checked.OptionalMap
+                step.node,
+                checked.Comprehension | checked.Bind | checked.Slot | checked.OptionalMap,
             )
             macro = (step.depth, secret) if binds and secret is not None else None
             yield secret

@@ -32,12 +32,14 @@ pub(crate) struct Evaluation<'a, 'e> {
     pub(crate) meter: &'e mut Meter,
     /// The variables of the enclosing macros, the innermost last.
     pub(crate) locals: SmallVec<[Value<'a>; 2]>,
+    /// The positions of locals whose values are errors.
+    failed: Vec<(usize, Failure)>,
 }
 
 impl<'a, 'e> Evaluation<'a, 'e> {
     #[inline]
     pub(crate) fn new(record: &'e Record<'a>, lists: &'a Lists, meter: &'e mut Meter) -> Self {
-        Self { record, lists, meter, locals: SmallVec::new() }
+        Self { record, lists, meter, locals: SmallVec::new(), failed: Vec::new() }
     }
 
     /// The same evaluation, for nodes with a shorter lifetime.
@@ -47,6 +49,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
             lists: self.lists,
             meter: self.meter,
             locals: self.locals.iter().cloned().collect(),
+            failed: self.failed.clone(),
         }
     }
 
@@ -70,9 +73,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
             Node::Literal(value) => Ok(value.borrow()),
             Node::Field(slot) => self.record.get(*slot).cloned().ok_or(ErrorCode::NoSuchField),
             Node::HasField(slot) => Ok(Value::Bool(self.record.get(*slot).is_some())),
-            Node::Local(position) => {
-                self.locals.get(*position).cloned().ok_or(ErrorCode::NoSuchField)
-            }
+            Node::Local(position) => return self.local(*position, span),
             Node::And(operands) => return self.and(operands).map(Value::Bool),
             Node::Or(operands) => return self.or(operands).map(Value::Bool),
             Node::Not(operand) => return self.not(operand, span).map(Value::Bool),
@@ -86,6 +87,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
             Node::Map(entries) => return self.map(entries, span),
             Node::Comprehension(comprehension) => return self.comprehend(comprehension, span),
             Node::Bind(bind) => return self.bind(bind),
+            Node::Slot(bind) => return self.slot(bind),
             Node::OptionalMap(mapped) => return self.optional_map(mapped, span),
             Node::Undeclared | Node::Predicate(_) | Node::SectionKey(_) => {
                 Err(ErrorCode::NoSuchField)
@@ -271,6 +273,30 @@ impl<'a, 'e> Evaluation<'a, 'e> {
     fn bind(&mut self, bind: &'a Bind) -> Evaluated<'a> {
         let value = self.evaluate(&bind.value)?;
         self.with_local(value, &bind.body)
+    }
+
+    fn local(&self, position: usize, span: Span) -> Evaluated<'a> {
+        match self.failed.iter().find(|(failed, _)| *failed == position) {
+            Some((_, failure)) => Err(*failure),
+            None => {
+                let value = self.locals.get(position).cloned();
+                value.ok_or(Failure { code: ErrorCode::NoSuchField, span })
+            }
+        }
+    }
+
+    fn slot(&mut self, slot: &'a Bind) -> Evaluated<'a> {
+        let failed = self.failed.len();
+        let value = match self.evaluate(&slot.value) {
+            Err(failure) if failure.code != ErrorCode::CostExceeded => {
+                self.failed.push((self.locals.len(), failure));
+                Value::Null
+            }
+            value => value?,
+        };
+        let result = self.with_local(value, &slot.body);
+        self.failed.truncate(failed);
+        result
     }
 
     fn optional_map(&mut self, mapped: &'a OptionalMap, span: Span) -> Evaluated<'a> {

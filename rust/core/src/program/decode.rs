@@ -124,11 +124,8 @@ impl Decoder<'_, '_> {
             }
             "map" => Node::Map(each(object, "entries", |json| self.entry(json, depth))?.into()),
             "comprehension" => Node::Comprehension(Box::new(self.comprehension(object, depth)?)),
-            "bind" => {
-                let value = self.child(object, "value", depth)?;
-                let body = self.body(object, &[text(object, "variable")?], depth)?;
-                Node::Bind(Box::new(Bind { value, body }))
-            }
+            "bind" => Node::Bind(Box::new(self.bind(object, depth)?)),
+            "slot" => Node::Slot(Box::new(self.bind(object, depth)?)),
             "optional_map" => {
                 let operand = self.child(object, "operand", depth)?;
                 let body = self.body(object, &[text(object, "variable")?], depth)?;
@@ -137,6 +134,12 @@ impl Decoder<'_, '_> {
             }
             _ => return Err(refused("there is no such kind of node").within("kind")),
         })
+    }
+
+    fn bind(&mut self, object: &Members<'_>, depth: usize) -> Result<Bind> {
+        let value = self.child(object, "value", depth)?;
+        let body = self.body(object, &[text(object, "variable")?], depth)?;
+        Ok(Bind { value, body })
     }
 
     fn member_of(&mut self, object: &Members<'_>, depth: usize) -> Result<Box<Member>> {

@@ -93,7 +93,7 @@ impl Expr {
                 comprehension.condition.iter().for_each(&mut *take);
                 take(&comprehension.body);
             }
-            Node::Bind(bind) => {
+            Node::Bind(bind) | Node::Slot(bind) => {
                 take(&bind.value);
                 take(&bind.body);
             }
@@ -129,6 +129,8 @@ pub(crate) enum Node {
     Map(Parts<Entry>),
     Comprehension(Box<Comprehension>),
     Bind(Box<Bind>),
+    /// One value of a block: its error is one where the variable is read.
+    Slot(Box<Bind>),
     OptionalMap(Box<OptionalMap>),
     /// `request.headers["host"]` and its like.
     SectionKey(Box<SectionKey>),

@@ -322,7 +322,7 @@ pub(in crate::index) fn necessary(
         Node::Conditional(conditional) => {
             of_conditional(conditional, positive, extractor).with(None)
         }
-        Node::Bind(bind) => of_bind(bind, positive, extractor).with(None),
+        Node::Bind(bind) | Node::Slot(bind) => of_bind(bind, positive, extractor).with(None),
         Node::Comprehension(comprehension) => of_comprehension(comprehension, positive, extractor)
             .with(error_free_if(expression, extractor)),
         Node::Not(operand) => necessary(operand, !positive, extractor),

@@ -33,7 +33,7 @@ fn each_predicate(mut take: impl FnMut(&Expr, &Predicate, &Record<'_>, &Layout))
 fn each<'e>(expression: &'e Expr, take: &mut dyn FnMut(&'e Expr, &'e Predicate)) {
     match &expression.node {
         Node::Predicate(predicate) => take(expression, predicate),
-        Node::Comprehension(_) | Node::Bind(_) | Node::OptionalMap(_) => {}
+        Node::Comprehension(_) | Node::Bind(_) | Node::Slot(_) | Node::OptionalMap(_) => {}
         _ => expression.each_child(&mut |child| each(child, take)),
     }
 }
