@@ -61,11 +61,10 @@ def test_too_many_pairs_are_refused_where_a_rule_reads_them(member: str) -> None
     query = "&".join(["f=1"] * 256)
     prefix = "/?" if member == "path" else ""
     event = {"request": {member: prefix + query}}
-    record = encode(event, ["request.arguments"], variables=FIELD_MODEL)
-    assert len(record["request.arguments"]) == 256
+    assert encode(event, ["request.query_params"], variables=FIELD_MODEL)
     event = {"request": {member: prefix + query + "&g"}}
-    assert encode(event, ["request.path"], variables=FIELD_MODEL)
-    for name in ("request.query_params", "request.arguments", "derived.repeated_params"):
+    assert encode(event, ["request.path", "request.arguments"], variables=FIELD_MODEL)
+    for name in ("request.query_params", "derived.repeated_params"):
         with pytest.raises(EventError) as caught:
             encode(event, [name], variables=FIELD_MODEL)
         assert caught.value.pointer == f"/request/{member}"
@@ -103,14 +102,58 @@ def test_arguments_of_the_body_follow_those_of_the_query(
     assert shown == [("query", "q", "1"), ("query", "q", "2"), *expected]
 
 
-@pytest.mark.parametrize("body", [[0] * 256, "&".join(["f"] * 256)])
-def test_too_many_arguments_are_refused_where_a_rule_reads_them(body: Any) -> None:
-    """Query and body together have as many arguments as an object may have members."""
+ARGUMENTS = ["request.arguments", "derived.arguments_incomplete"]
+
+
+def arguments_of(event: dict[str, Any]) -> tuple[list[str], bool]:
+    """The values of the arguments, and whether there may be others."""
+    record = encode(event, ARGUMENTS, variables=FIELD_MODEL)
+    return [each["value"] for each in record[ARGUMENTS[0]]], record[ARGUMENTS[1]]
+
+
+@pytest.mark.parametrize(
+    "body", [list(range(256)), "&".join(f"f={number}" for number in range(256))]
+)
+def test_the_first_arguments_are_read_and_a_field_says_that_there_are_others(body: Any) -> None:
+    """Query and body together give 256 arguments, and one more makes them incomplete."""
     event: dict[str, Any] = {"request": {"content_type": FORM}, "fields": {"body": body}}
-    record = encode(event, ["request.arguments"], variables=FIELD_MODEL)
-    assert len(record["request.arguments"]) == 256
-    event["request"]["query"] = "f"
-    assert encode(event, ["request.query_params"], variables=FIELD_MODEL)
-    with pytest.raises(EventError) as caught:
-        encode(event, ["request.arguments"], variables=FIELD_MODEL)
-    assert caught.value.pointer == "/fields/body"
+    numbers = [str(number) for number in range(256)]
+    assert arguments_of(event) == (numbers, False)
+    event["request"]["query"] = "f=first"
+    assert arguments_of(event) == (["first", *numbers[:-1]], True)
+    event["request"]["query"] = "&".join(["f"] * 256)
+    assert arguments_of(event) == ([""] * 256, True)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "expected"),
+    [
+        ("application/json", '{"a": 1', True),
+        ("Application/Problem+JSON; charset=utf-8", "a=1", True),
+        ("multipart/form-data; boundary=x", "--x", True),
+        ("application/json", "", False),
+        ("application/json", "[1]", False),
+        ("application/json", "[1e999]", True),
+        ("application/json", "[" + "0," * 300 + "0]", True),
+        ("", [float("inf")], True),
+        ("", [], False),
+        ("text/plain", "a=1", False),
+        (FORM, '{"a": 1', False),
+    ],
+)
+def test_a_body_with_arguments_that_is_not_read_makes_them_incomplete(
+    content_type: str, body: Any, expected: bool
+) -> None:
+    """An argument may hide in a body that only a lenient application reads."""
+    event = {"request": {"content_type": content_type}, "fields": {"body": body}}
+    assert arguments_of(event)[1] is expected
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [("http/1.1", "HTTP/1.1"), ("HTTP/2.0", "HTTP/2"), ("http/3.0", "HTTP/3"), ("H2", "H2")],
+)
+def test_a_protocol_has_the_name_of_its_standard(sent: str, expected: str) -> None:
+    """Servers write ``HTTP/2.0`` or ``HTTP/2``, and a rule sees one of them."""
+    record = encode({"request": {"protocol": sent}}, ["request.protocol"], variables=FIELD_MODEL)
+    assert record == {"request.protocol": expected}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import math
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from tidegate.errors import EventError
@@ -23,6 +24,7 @@ from tidegate.evaluation.target import (
     canonical_path,
     lenient_path,
     pairs_of,
+    protocol_name,
     read_target,
 )
 from tidegate.evaluation.variables import variable
@@ -43,8 +45,9 @@ if TYPE_CHECKING:
 _DECIDED = ("actions.", "entity.")
 """Names that the decision sets; events don't have them."""
 
-_OF_THE_QUERY = {"request.query_params", "request.arguments", "derived.repeated_params"}
+_OF_THE_QUERY = {"request.query_params", "derived.repeated_params"}
 _FORM = "application/x-www-form-urlencoded"
+_WITH_ARGUMENTS = {"application/json", "multipart/form-data"}
 _SUBNET_BITS = {4: 24, 6: 48}
 
 Source: TypeAlias = tuple[str, ...]
@@ -87,8 +90,6 @@ def encode(
     request = _Request(raw, trusted_proxies, addresses, limits)
     if not _OF_THE_QUERY.isdisjoint(names):
         request.check_query()
-    if "request.arguments" in names:
-        request.check_arguments()
     if not _OF_THE_AGENT.isdisjoint(names):
         check_finding(request.finding())
     record: dict[str, Any] = {}
@@ -166,33 +167,43 @@ class _Request:
             member = "query" if "query" in self.raw.texts else "path"
             raise EventError(f"the query has more than {most} parameters", f"/request/{member}")
 
-    def check_arguments(self) -> None:
-        """Reject a request with more arguments than an object may have members."""
-        most = self.limits.event_members
-        if len(self.arguments()) > most:
-            raise EventError(f"the request has more than {most} arguments", "/fields/body")
-
     def arguments(self) -> list[Map]:
+        """The first arguments, as many as an object may have members."""
+        return [
+            Map({"name": name, "value": value, "where": where}.items())
+            for where, name, value in islice(self._arguments(), self.limits.event_members)
+        ]
+
+    def has_more_arguments(self) -> bool:
+        """Whether the request may have other arguments than :meth:`arguments`."""
+        most = self.limits.event_members
+        return self._is_body_unread() or any(True for _ in islice(self._arguments(), most, None))
+
+    def _arguments(self) -> Iterator[tuple[str, str, str]]:
         """The pairs in the query, in order; without a query, those of ``query_params``.  Then those
         of a form in the body, or the scalars of a JSON body.
         """
         given = self.raw.maps["query_params"].items()
         pairs = pairs_of(self.query()) or [(name, each) for name, all_ in given for each in all_]
-        found = [("query", name, value) for name, value in pairs]
+        yield from (("query", name, value) for name, value in pairs)
         body = self.raw.body
-        if body is not None and body.kind == "string" and self.is_form():
-            found += [("form", name, value) for name, value in pairs_of(body.content)]
+        if body is not None and body.kind == "string" and self._media_type() == _FORM:
+            yield from (("form", name, value) for name, value in pairs_of(body.content))
         else:
-            found += [("json", *leaf) for value in self.body() for leaf in _leaves("", value)]
-        return [
-            Map({"name": name, "value": value, "where": where}.items())
-            for where, name, value in found
-        ]
+            yield from (("json", *leaf) for value in self.body() for leaf in _leaves("", value))
 
-    def is_form(self) -> bool:
-        """Whether the content type is that of a form as browsers send it."""
+    def _is_body_unread(self) -> bool:
+        """Whether there is a body that has arguments by its form, and isn't read."""
+        body = self.raw.body
+        if body is None or self.body():
+            return False
+        kind = self._media_type()
+        is_of_text = kind in _WITH_ARGUMENTS or kind.endswith("+json")
+        return body.kind != "string" or (body.content != "" and is_of_text)
+
+    def _media_type(self) -> str:
         content_type = self.text_or_header("content_type", "content-type")
-        return lower(content_type.partition(";")[0]).strip(" \t") == _FORM
+        return lower(content_type.partition(";")[0]).strip(" \t")
 
     def body(self) -> tuple[Any, ...]:
         """The value of a body that is JSON, in a one-element tuple."""
@@ -318,7 +329,7 @@ def _is_finite(value: Any) -> bool:
 
 _FIELDS: Mapping[str, Callable[[_Request], tuple[Any, ...]]] = {
     "request.method": lambda r: (upper(r.text("method")),),
-    "request.protocol": lambda r: (upper(r.text("protocol")),),
+    "request.protocol": lambda r: (protocol_name(r.text("protocol")),),
     "request.scheme": lambda r: (lower(r.scheme()),),
     "request.host": lambda r: (_host(r),),
     "request.path": lambda r: (r.path(),),
@@ -346,6 +357,7 @@ _FIELDS: Mapping[str, Callable[[_Request], tuple[Any, ...]]] = {
     "derived.lenient_path": lambda r: (lenient_path(r.target().path),),
     "derived.repeated_params": lambda r: (r.repeated("query_params"),),
     "derived.repeated_cookies": lambda r: (r.repeated("cookies"),),
+    "derived.arguments_incomplete": lambda r: (r.has_more_arguments(),),
     "derived.ua_family": lambda r: (r.families().browser,),
     "derived.ua_os": lambda r: (r.families().system,),
     "derived.ua_device": lambda r: (r.families().device,),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tidegate.functions.text import form_decode, percent_decoded
+from tidegate.functions.text import form_decode, percent_decoded, upper
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +17,7 @@ _ABSOLUTE = re.compile(
 )
 _BLANKS = " \t\n\v\f\r\u00a0"
 """Blanks that some back ends strip from the end of a segment."""
+_PROTOCOLS = {"HTTP/2.0": "HTTP/2", "HTTP/3.0": "HTTP/3"}
 
 
 @attrs.frozen
@@ -44,6 +45,16 @@ def read_target(text: str) -> Target:
     path, mark, query = text.partition("?")
     is_root = host is not None and not path
     return Target(scheme, host, "/" if is_root else path, query if mark else None)
+
+
+def protocol_name(text: str) -> str:
+    """A protocol in upper case; HTTP/2 and HTTP/3 as RFC 9113 and 9114 name them.
+
+    Args:
+        text: such as ``HTTP/1.1``, or ``HTTP/2.0`` as nginx and Caddy write it.
+    """
+    name = upper(text)
+    return _PROTOCOLS.get(name, name)
 
 
 def pairs_of(query: str) -> list[tuple[str, str]]:

@@ -53,11 +53,13 @@ _PATHS = (
 _QUERIES = ("", "f=ok&f=..%2F..%2Fx", "?a=1&b", "a+b=%zz&&=&a%3Db=c", "ok=1&ok=1&a=ok")
 _CONTENT_TYPES = (
     "application/json", "application/x-www-form-urlencoded", "", "multipart/form-data; boundary=x",
+    "text/X+JSON",
     " Application/X-WWW-Form-URLencoded ; charset=utf-8",
 )  # fmt: skip
 _BODIES = (
     '{"a": [1, 2.5, null], "ok": true}', {"a": {"b": ["x", 1e30, -0.0, False]}, "": [[], "y"]},
-    "no json", "a=1&b=%3C+x&a", '"ok"', "[[[1]]]",
+    "no json", "a=1&b=%3C+x&a", '"ok"', "[[[1]]]", "", "&".join(["a=ok"] * 256),
+    [[0, {"a": "ok"}]] * 128, [[number] for number in range(200)],
 )  # fmt: skip
 _AGENTS = (
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/120.0 Safari/537.36",
@@ -133,7 +135,7 @@ class EventGenerator:
             method=partial(pick, self._choices, _METHODS),
             path=self._path,
             query=partial(pick, self._choices, _QUERIES),
-            protocol=partial(pick, self._choices, ("HTTP/1.1", "http/2", "")),
+            protocol=partial(pick, self._choices, ("HTTP/1.1", "http/2", "HTTP/2.0", "")),
             scheme=partial(pick, self._choices, ("HTTPS", "http", "")),
             host=partial(pick, self._choices, ("Shop.test:443", "shop.test.", "")),
             client_ip=partial(pick, self._choices, _ADDRESSES),

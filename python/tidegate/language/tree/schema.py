@@ -60,6 +60,7 @@ FIELD_MODEL: Mapping[str, Type] = {
     "derived.lenient_path": STRING,
     "derived.repeated_params": _NAMES,
     "derived.repeated_cookies": _NAMES,
+    "derived.arguments_incomplete": BOOL,
     "derived.ua_family": STRING,
     "derived.ua_os": STRING,
     "derived.ua_device": STRING,

@@ -38,6 +38,8 @@ const CLIENT_BITS_V6: u8 = 64;
 
 /// The content type of a form as browsers send it.
 const FORM: &str = "application/x-www-form-urlencoded";
+/// Other content types of bodies with arguments.
+const WITH_ARGUMENTS: [&str; 2] = ["application/json", "multipart/form-data"];
 
 /// Data of the encoder other than the event.
 #[derive(Clone, Copy)]
@@ -51,7 +53,7 @@ pub struct Settings<'s> {
 /// Computes the fields of an event.
 ///
 /// # Errors
-/// A declared variable has a value that its type does not hold, or a query has too many pairs.
+/// A declared variable has a value that its type doesn't hold, or a query has too many pairs.
 pub fn encode<'a>(
     event: &RawEvent<'a>,
     layout: &Layout,
@@ -60,7 +62,6 @@ pub fn encode<'a>(
 ) -> Result<Record<'a>, EventError> {
     let encoder = Encoder::new(event, arena, settings);
     encoder.check_query(layout)?;
-    encoder.check_arguments(layout)?;
     if layout.reads_agent() {
         agent::check_finding(event.section(Section::Agent))?;
     }
@@ -88,6 +89,13 @@ struct Parameters<'a> {
     repeated: Vec<&'a str>,
 }
 
+/// The first arguments, as many as an object may have members.
+struct Arguments<'a> {
+    read: List<'a>,
+    /// Whether the request may have others.
+    is_incomplete: bool,
+}
+
 /// One event that is being encoded, with the parts that several fields need.
 struct Encoder<'e, 'a> {
     event: &'e RawEvent<'a>,
@@ -98,7 +106,7 @@ struct Encoder<'e, 'a> {
     target: OnceCell<Target<'a>>,
     path: OnceCell<&'a str>,
     parameters: OnceCell<Parameters<'a>>,
-    arguments: OnceCell<List<'a>>,
+    arguments: OnceCell<Arguments<'a>>,
     families: OnceCell<Arc<Families>>,
 }
 
@@ -121,7 +129,12 @@ impl<'e, 'a> Encoder<'e, 'a> {
     fn field(&self, field: Field) -> Option<Value<'a>> {
         let text = match field {
             Field::Method => upper(self.member(Member::Method), self.arena),
-            Field::Protocol => upper(self.member(Member::Protocol), self.arena),
+            Field::Protocol => match upper(self.member(Member::Protocol), self.arena) {
+                // The names in RFC 9113 and 9114, for those that some servers write.
+                "HTTP/2.0" => "HTTP/2",
+                "HTTP/3.0" => "HTTP/3",
+                text => text,
+            },
             Field::Scheme => lower(self.scheme(), self.arena),
             Field::Host => self.host(),
             Field::RawPath => self.member(Member::Path),
@@ -148,7 +161,8 @@ impl<'e, 'a> Encoder<'e, 'a> {
             Field::ObservedAt => return self.event.observed_at.map(Value::Timestamp),
             Field::Body => return self.body(),
             Field::PathSegments => return Some(self.path_segments()),
-            Field::Arguments => return Some(Value::List(self.arguments().clone())),
+            Field::Arguments => return Some(Value::List(self.arguments().read.clone())),
+            Field::ArgumentsIncomplete => return Some(Value::Bool(self.arguments().is_incomplete)),
             Field::Repeated(section) => return Some(self.repeated(section)),
             Field::IpVersion => {
                 let version = self.client_address().map_or(0, Address::family);
@@ -215,7 +229,7 @@ impl<'e, 'a> Encoder<'e, 'a> {
     /// Rejects a query with more pairs than an object may have members.
     fn check_query(&self, layout: &Layout) -> Result<(), EventError> {
         let most = self.settings.limits.event_members;
-        if !layout.reads_section(Section::QueryParams) {
+        if !layout.reads_parameters() {
             return Ok(());
         }
         if target::count(self.query()) <= most {
@@ -245,43 +259,47 @@ impl<'e, 'a> Encoder<'e, 'a> {
         })
     }
 
-    /// Rejects a request with more arguments than an object may have members.
-    fn check_arguments(&self, layout: &Layout) -> Result<(), EventError> {
-        let most = self.settings.limits.event_members;
-        if !layout.reads_arguments() || self.arguments().len() <= most {
-            return Ok(());
-        }
-        Err(EventError {
-            message: format!("the request has more than {most} arguments"),
-            pointer: "/fields/body".to_owned(),
-            offset: None,
-            is_unreadable: false,
+    /// The pairs of the query in order; without one, those of `query_params`. Then those of a form
+    /// in the body, or the scalars of a JSON body.
+    fn arguments(&self) -> &Arguments<'a> {
+        self.arguments.get_or_init(|| {
+            let mut is_unread = false;
+            let mut found = self.arguments_of_query();
+            match &self.event.body {
+                Some(RawBody::Text(text)) if self.media_type().eq_ignore_ascii_case(FORM) => {
+                    let pairs = target::pairs(text, self.arena);
+                    let pairs = pairs.map(|(name, value)| argument("form", name, value));
+                    found.extend(pairs.take(self.enough_arguments()));
+                }
+                Some(body) => match self.body() {
+                    Some(value) => self.push_leaves("", &value, &mut found),
+                    None => is_unread = self.has_arguments(body),
+                },
+                None => {}
+            }
+            let most = self.settings.limits.event_members;
+            let is_incomplete = is_unread || found.len() > most;
+            found.truncate(most);
+            Arguments { read: found.into(), is_incomplete }
         })
     }
 
-    /// The pairs of the query in order; without one, those of `query_params`. Then those of a form
-    /// in the body, or the scalars of a JSON body.
-    fn arguments(&self) -> &List<'a> {
-        self.arguments.get_or_init(|| {
-            let mut found = self.arguments_of_query();
-            match &self.event.body {
-                Some(RawBody::Text(text)) if self.is_form() => {
-                    let pairs = target::pairs(text, self.arena);
-                    found.extend(pairs.map(|(name, value)| argument("form", name, value)));
-                }
-                _ => {
-                    if let Some(body) = self.body() {
-                        self.push_leaves("", &body, &mut found);
-                    }
-                }
-            }
-            found.into()
-        })
+    /// One more argument than is read.
+    fn enough_arguments(&self) -> usize {
+        self.settings.limits.event_members.saturating_add(1)
+    }
+
+    /// Whether a body has arguments by its form.
+    fn has_arguments(&self, body: &RawBody<'_>) -> bool {
+        let RawBody::Text(text) = body else { return true };
+        let kind = lower(self.media_type(), self.arena);
+        !text.is_empty() && (WITH_ARGUMENTS.contains(&kind) || kind.ends_with("+json"))
     }
 
     fn arguments_of_query(&self) -> Vec<Value<'a>> {
         let of_query = |(name, value)| argument("query", name, value);
-        let query: Vec<_> = target::pairs(self.query(), self.arena).map(of_query).collect();
+        let query = target::pairs(self.query(), self.arena).map(of_query);
+        let query: Vec<_> = query.take(self.enough_arguments()).collect();
         if !query.is_empty() {
             return query;
         }
@@ -295,16 +313,15 @@ impl<'e, 'a> Encoder<'e, 'a> {
         pairs
     }
 
-    /// Whether the content type is that of a form as browsers send it.
-    fn is_form(&self) -> bool {
+    /// The content type without its parameters.
+    fn media_type(&self) -> &'a str {
         let content_type = self.member_or_header(Member::ContentType, "content-type");
-        let media_type = content_type.split(';').next().unwrap_or_default();
-        media_type.trim_matches([' ', '\t']).eq_ignore_ascii_case(FORM)
+        content_type.split(';').next().unwrap_or_default().trim_matches([' ', '\t'])
     }
 
     /// Adds the scalars in a value of JSON, each with the names that lead to it, joined by dots.
     fn push_leaves(&self, name: &str, value: &Value<'a>, found: &mut Vec<Value<'a>>) {
-        // More are rejected.
+        // More aren't read.
         if found.len() > self.settings.limits.event_members {
             return;
         }
@@ -470,6 +487,7 @@ impl<'e, 'a> Encoder<'e, 'a> {
         match self.event.body.as_ref()? {
             RawBody::Value(value) => Some(value.clone()),
             RawBody::Text(text) => read_body(text, self.arena, self.settings.limits),
+            RawBody::Unread => None,
         }
     }
 }

@@ -119,6 +119,8 @@ pub enum Field {
     Query,
     /// The names and values of the query, and of a form or JSON body, in order.
     Arguments,
+    /// Whether the request may have other arguments.
+    ArgumentsIncomplete,
     Section(Section),
     UserAgent,
     Referer,
@@ -178,6 +180,7 @@ impl Field {
             "derived.path_extension" => Self::PathExtension,
             "derived.lenient_path" => Self::LenientPath,
             "derived.repeated_params" => Self::Repeated(Section::QueryParams),
+            "derived.arguments_incomplete" => Self::ArgumentsIncomplete,
             "derived.repeated_cookies" => Self::Repeated(Section::Cookies),
             "derived.ua_family" => Self::UaFamily,
             "derived.ua_os" => Self::UaOs,
@@ -205,7 +208,9 @@ impl Field {
             // An absolute address in the place of the path has all of them.
             Self::Scheme => &[Member::Scheme, Member::Path],
             Self::Host => &[Member::Host, Member::Path],
-            Self::Arguments => &[Member::Query, Member::Path, Member::ContentType],
+            Self::Arguments | Self::ArgumentsIncomplete => {
+                &[Member::Query, Member::Path, Member::ContentType]
+            }
             Self::Query
             | Self::Section(Section::QueryParams)
             | Self::Repeated(Section::QueryParams) => &[Member::Query, Member::Path],
@@ -242,7 +247,9 @@ impl Field {
     pub const fn sections(self) -> &'static [Section] {
         match self {
             Self::Section(section) | Self::Repeated(section) => section.alone(),
-            Self::Arguments => &[Section::QueryParams, Section::Headers],
+            Self::Arguments | Self::ArgumentsIncomplete => {
+                &[Section::QueryParams, Section::Headers]
+            }
             Self::Agent(_) => &[Section::Agent, Section::Headers],
             Self::Host
             | Self::UserAgent
@@ -273,7 +280,7 @@ impl Field {
             Self::IpVersion | Self::Asn => "int",
             Self::PathSegments | Self::Repeated(_) => "list(string)",
             Self::Arguments => "list(map(string, string))",
-            Self::IsBot | Self::Agent(AgentPart::IsProvable) => "bool",
+            Self::IsBot | Self::ArgumentsIncomplete | Self::Agent(AgentPart::IsProvable) => "bool",
             _ => "string",
         }
     }

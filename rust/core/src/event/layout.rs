@@ -100,7 +100,7 @@ pub struct Layout {
     reads_user_agent_data: bool,
     reads_agent: bool,
     reads_body: bool,
-    reads_arguments: bool,
+    reads_parameters: bool,
     reads_variables: bool,
 }
 
@@ -202,8 +202,16 @@ impl Layout {
 
     /// Notes the data that the encoder needs for a source; it skips the rest.
     fn note(&mut self, source: &Source) {
-        self.reads_body |= matches!(source, Source::Field(Field::Body | Field::Arguments));
-        self.reads_arguments |= *source == Source::Field(Field::Arguments);
+        self.reads_body |= matches!(
+            source,
+            Source::Field(Field::Body | Field::Arguments | Field::ArgumentsIncomplete)
+        );
+        self.reads_parameters |= matches!(
+            source,
+            Source::Field(
+                Field::Section(Section::QueryParams) | Field::Repeated(Section::QueryParams)
+            )
+        );
         self.reads_variables |= matches!(source, Source::Variable(_));
         let Source::Field(field) = *source else {
             return;
@@ -290,9 +298,9 @@ impl Layout {
         self.reads_body
     }
 
-    /// Whether some program reads the arguments of the request.
-    pub fn reads_arguments(&self) -> bool {
-        self.reads_arguments
+    /// Whether some program reads the query by the names of its parameters.
+    pub fn reads_parameters(&self) -> bool {
+        self.reads_parameters
     }
 
     /// Whether some program reads a declared variable.

@@ -39,6 +39,8 @@ pub enum RawBody<'a> {
     /// Text, which may be JSON.
     Text(&'a str),
     Value(Value<'a>),
+    /// An object or array with a number that is no double, or with a value that isn't of JSON.
+    Unread,
 }
 
 /// The member of an event that holds a declared variable.
@@ -406,7 +408,8 @@ impl<'a> Reading<'_, 'a> {
         }
         if reads_body {
             let value = reader.value()?;
-            self.event.body = (!reader.is_out_of_range()).then_some(RawBody::Value(value));
+            let is_read = !reader.is_out_of_range();
+            self.event.body = Some(if is_read { RawBody::Value(value) } else { RawBody::Unread });
         } else {
             reader.skip()?;
         }

@@ -262,7 +262,8 @@ impl<'a> DictReader<'_, 'a> {
         // The event and `fields` are around it.
         let mut values = ValueReader { reader: self, is_value: true };
         let body = values.value(value, 2)?;
-        raw.body = (values.is_value && is_finite(&body)).then_some(RawBody::Value(body));
+        let is_read = values.is_value && is_finite(&body);
+        raw.body = Some(if is_read { RawBody::Value(body) } else { RawBody::Unread });
         Ok(None)
     }
 
