@@ -130,6 +130,8 @@ def test_the_edge_stands_on_the_client_and_the_shape_of_a_decision() -> None:
     }
     known = ("tidegate.edge", "tidegate.client", "tidegate.errors", "tidegate.decider")
     assert {name for name in own if not name.startswith(known)} <= {
+        "tidegate.evaluation.target",
+        "tidegate.evaluation.target.protocol_name",
         "tidegate.functions.addresses",
         "tidegate.functions.addresses.parse_address",
         "tidegate.functions.addresses.sent_address",

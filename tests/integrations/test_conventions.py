@@ -131,7 +131,11 @@ def test_a_cookie_cannot_stand_in_for_a_bad_proof(edge: Edge) -> None:
 def test_the_event_is_the_request_as_it_was_asked(edge: Edge, shop: Deciding) -> None:
     """Method, path, parameters, headers, the exact address and the visitor's own."""
     target = "/challenged/a%20b%2Fc?x=1&y=%2F..%2f&z&x=2"
-    headers = PROGRAM | {"x-forwarded-for": "203.0.113.9", "x-service-api-key": "tg_guess"}
+    headers = PROGRAM | {
+        "x-forwarded-for": "203.0.113.9",
+        "x-service-api-key": "tg_guess",
+        "x-original-protocol": "HTTP/3",
+    }
     problem = ask(edge.base_url, target, headers, method="PUT", body=b"").json()
     decision = shop.get(f"decisions/{problem['redirect_url'].rpartition('/')[2]}")
     event, request = decision["event"], decision["event"]["request"]
@@ -140,8 +144,10 @@ def test_the_event_is_the_request_as_it_was_asked(edge: Edge, shop: Deciding) ->
     assert event["return_url"] == edge.base_url + target + mark
     assert (request["method"], request["path"]) == ("PUT", "/challenged/a%20b%2Fc")
     assert request["query_params"] == {"x": ["1", "2"], "y": "/../", "z": ""}
+    assert request["protocol"] == "HTTP/1.1"
     assert request["headers"]["user-agent"] == PROGRAM["user-agent"]
     assert "x-service-api-key" not in request["headers"]
+    assert ("x-original-protocol" in request["headers"]) is (edge.name not in PROXIES)
     assert "cookie" not in request["headers"]
     seen, _ = decision["entities"][0]["key"]
     assert seen != "203.0.113.9"

@@ -38,4 +38,5 @@ def test_headers_of_another_dialect_are_taken_away() -> None:
     """Traefik itself writes the `X-Forwarded-` ones, and believes none that a visitor sends."""
     before = SITE["middlewares"]["tidegate-key"]["headers"]["customRequestHeaders"]
     assert before["X-Original-Url"] == before["X-Original-Method"] == ""
+    assert before["X-Original-Protocol"] == ""
     assert SITE["middlewares"]["tidegate"]["forwardAuth"]["trustForwardHeader"] is False

@@ -24,6 +24,7 @@ createServer(async (request, response) => {
   headers.set("cf-connecting-ip", request.socket.remoteAddress);
   const url = new URL(`http://${request.headers.host}${request.url}`);
   const given = new Request(url, { method: request.method, headers });
+  given.cf = { httpProtocol: `HTTP/${request.httpVersion}` };
   const reply = await worker.fetch(given, process.env);
   response.statusCode = reply.status;
   for (const [name, value] of reply.headers) {

@@ -13,7 +13,7 @@ local own = {
 	["transfer-encoding"] = true, ["upgrade"] = true, ["expect"] = true, ["te"] = true,
 	["x-service-api-key"] = true, ["x-original-url"] = true, ["x-original-method"] = true,
 	["x-forwarded-method"] = true, ["x-forwarded-proto"] = true, ["x-forwarded-host"] = true,
-	["x-forwarded-uri"] = true, ["x-forwarded-for"] = true,
+	["x-forwarded-uri"] = true, ["x-forwarded-for"] = true, ["x-original-protocol"] = true,
 }
 -- Headers of an answer that HAProxy writes itself.
 local of_answer = { ["content-length"] = true, ["transfer-encoding"] = true, ["connection"] = true,
@@ -47,6 +47,7 @@ local function question(txn)
 	headers["x-forwarded-host"] = { txn.f:req_hdr("host") or "" }
 	headers["x-forwarded-uri"] = { txn.f:pathq() }
 	headers["x-forwarded-for"] = { txn.f:src() }
+	headers["x-original-protocol"] = { "HTTP/" .. txn.f:req_ver() }
 	return headers
 end
 

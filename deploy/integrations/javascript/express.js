@@ -9,7 +9,11 @@ import { protect, report } from "./tidegate.js";
 const TARGET = /^\/[!"$->@-[\]-~]*(?:\?[!"$-~]*)?$/;
 
 export function tidegate(options) {
-  const settings = { clientAddress: (asked) => asked.address, ...options };
+  const settings = {
+    clientAddress: (asked) => asked.address,
+    protocol: (asked) => asked.protocol,
+    ...options,
+  };
   return async (request, response, next) => {
     let reply;
     try {
@@ -41,6 +45,8 @@ function asked(request) {
     // An empty address is refused.
     url: TARGET.test(target) ? `${scheme}://${request.headers.host ?? ""}${target}` : "",
     headers,
+    // Express has the scheme in `protocol`.
+    protocol: `HTTP/${request.httpVersion}`,
     address: request.ip ?? request.socket.remoteAddress,
   };
 }

@@ -16,6 +16,8 @@ export interface Options<R extends AskedRequest = Request> {
    * platform itself sets it, such as `cf-connecting-ip`; otherwise a visitor could choose it.
    */
   clientAddress: (request: R) => string | null | undefined;
+  /** The protocol of the request, such as `HTTP/2`, from where your platform has it. */
+  protocol?: (request: R) => string | null | undefined;
   /** Whether a request passes when there is no decision; by default it is answered with 502. */
   failOpen?: boolean;
   /** How long a decision may take; 2000 by default. */

@@ -16,6 +16,7 @@ const ADDRESS = /^(https?):\/\/([^/?#]*)([^?#]*)(?:\?([^#]*))?/;
 const HOST =
   /^(?:(?!.*\.\.)[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9.])?|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?$/;
 const TARGET = /^https?:\/\/(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:[/?#][!-[\]-~]*)?$/;
+const PROTOCOL = /^HTTP\/[0-9](?:\.[0-9])?$/i;
 const KEY = /^[!-~]{1,512}$/;
 const HEADER_NAME = /^[A-Za-z0-9][!#$%&'*+.^_`|~0-9A-Za-z-]{0,63}$/;
 const HEADER_VALUE = /^(?:[!-~](?:[ -~]{0,4094}[!-~])?)?$/;
@@ -105,12 +106,18 @@ function readVisit(request, options) {
     proof: proofs.length === 1 && PROOF.test(proofs[0]) ? proofs[0] : null,
     url: `${scheme}://${host}${path || "/"}${clean === "" ? "" : `?${clean}`}`,
     clientAddress: options.clientAddress(request) ?? "",
+    protocol: readProtocol(options.protocol?.(request) ?? ""),
   };
 }
 
 /** An address where anything but visible ASCII is percent-encoded, and the rest as it was written. */
 function visible(text) {
   return text.replace(/[^!-~]+/gu, (run) => encodeURIComponent(run.toWellFormed()));
+}
+
+/** The protocol as docs/fields.md names it; empty where the text has another form. */
+function readProtocol(text) {
+  return PROTOCOL.test(text) ? text.toUpperCase().replace(/^(HTTP\/[23])\.0$/, "$1") : "";
 }
 
 function readPair(pair) {
@@ -143,6 +150,7 @@ function eventOf(visit, options) {
     return_url: visit.url,
     request: {
       method: visit.method,
+      ...(visit.protocol === "" ? {} : { protocol: visit.protocol }),
       scheme: visit.scheme,
       host: visit.host,
       path: visit.path,

@@ -154,6 +154,7 @@ def _visit(guard: Guard[Any], scope: Scope) -> Visit:
         ],
         peer=(scope.get("client") or ("",))[0],
         server=tuple(scope.get("server") or ("", None)),
+        protocol=f"HTTP/{scope.get('http_version', '')}",
     )
 
 

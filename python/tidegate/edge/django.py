@@ -86,6 +86,7 @@ def _environ(request: HttpRequest) -> dict[str, Any]:
     path: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
     return {
         **request.META,
+        "SERVER_PROTOCOL": f"HTTP/{scope.get('http_version', '')}",
         "wsgi.url_scheme": scope.get("scheme", "http"),
         "RAW_URI": path.decode("latin-1"),
         "QUERY_STRING": scope["query_string"].decode("latin-1"),

@@ -43,6 +43,8 @@ LOCATION = "x-service-location"
 """The header with the URL to which nginx redirects the visitor."""
 PROBLEM = "x-service-problem"
 """The document that nginx must respond with instead."""
+PROTOCOL = "x-original-protocol"
+"""The header with the protocol of the visitor's request, which a proxy sets in each dialect."""
 NO_DECISION = "x-service-no-decision"
 """The header of a response that no decision stands behind."""
 _URL = re.compile(r"(?P<scheme>https?)://(?P<host>[^/?#]*)(?P<path>/[^?]*)?(?:\?(?P<query>.*))?")
@@ -51,6 +53,7 @@ _ODD_IN_A_QUERY = re.compile(r"[^!\"$-~]")
 _SLASH_IN_A_SEGMENT = re.compile("%2f", re.IGNORECASE)
 _OF_THE_PROXY = frozenset(
     {KEY_HEADER, "x-original-url", "x-original-method", "x-forwarded-uri", "x-forwarded-method"}
+    | {PROTOCOL}
     | {"host", "connection", "content-length", "transfer-encoding"}
 )
 """Headers that the proxy sends about itself."""
@@ -193,7 +196,7 @@ def _ext_authz(method: str, path: str, query: str, headers: Sequence[tuple[str, 
 
 def _inquiry(
     dialect: Dialect,
-    headers: Iterable[tuple[str, str]],
+    headers: Sequence[tuple[str, str]],
     *,
     host: str,
     path: str,
@@ -213,7 +216,7 @@ def _inquiry(
         for name, value in headers
         if name not in _OF_THE_PROXY
     ]
-    parts["method"] = method
+    parts |= {"method": method, "protocol": _protocol(headers)}
     visit = Visit(host=host, headers=[("host", host), *own], path=path, query=query, **parts)
     return Inquiry(dialect, visit)
 
@@ -236,6 +239,13 @@ def _only(headers: Iterable[tuple[str, str]], name: str) -> str:
     if len(values) != 1 or not values[0]:
         raise UnclearInquiryError(f"`{name}` has to be there once")
     return values[0]
+
+
+def _protocol(headers: Sequence[tuple[str, str]]) -> str:
+    given = [value for name, value in headers if name == PROTOCOL]
+    if len(given) > 1:
+        raise UnclearInquiryError(f"`{PROTOCOL}` may be there once")
+    return given[0] if given else ""
 
 
 def _for_auth_request(reply: Reply) -> Reply:

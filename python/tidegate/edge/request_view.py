@@ -49,6 +49,7 @@ class RequestView:
         headers: Sequence[tuple[str, str]],
         peer: str,
         server: tuple[str, int | None] = ("", None),
+        protocol: str = "",
     ) -> Visit:
         """The visit of one request.
 
@@ -57,6 +58,7 @@ class RequestView:
             headers: names in lower case.
             peer: the peer's address; empty for a Unix socket.
             server: name and port of the server, which is the host of a request that names none.
+            protocol: such as ``HTTP/1.1``, if the server says it.
 
         Raises:
             NoAddressError: it doesn't have exactly one host.
@@ -76,6 +78,7 @@ class RequestView:
             path=path,
             query=query,
             headers=headers,
+            protocol=protocol,
             client_ip=self.proxies.client(
                 peer, [value for name, value in headers if name == "x-forwarded-for"]
             ),

@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote_plus
 
 import attrs
 
+from tidegate.evaluation.target import protocol_name
 from tidegate.functions.addresses import parse_address
 
 PARAMETER = "service_challenge_proof"
@@ -29,6 +30,7 @@ _HOST = re.compile(
     r"|\[(?P<address>[0-9A-Fa-f:.]{2,45})\])(?::(?P<port>[0-9]{1,5}))?"
 )
 _MAX_PORT = 65_535
+_PROTOCOL = re.compile(r"HTTP/[0-9](?:\.[0-9])?", re.IGNORECASE)
 _NEVER_SENT = frozenset({"cookie", KEY_HEADER})
 """Headers left out of the event; cookies are sent one by one."""
 
@@ -54,6 +56,11 @@ def _sent(text: str) -> str:
     return visible(text)
 
 
+def _protocol(text: str) -> str:
+    """The name of a protocol; empty if the text has another form."""
+    return protocol_name(text) if _PROTOCOL.fullmatch(text) else ""
+
+
 def _is_host(text: str) -> bool:
     found = _HOST.fullmatch(text)
     if found is None or int(found["port"] or 0) > _MAX_PORT:
@@ -76,6 +83,7 @@ class Visit:
         query: the query, without the question mark.
         headers: names in lower case.
         client_ip: empty if unknown; None lets the decider find it in ``x-forwarded-for``.
+        protocol: as the server saw it, such as ``HTTP/1.1``; empty if the server doesn't say.
 
     Raises:
         NoAddressError: scheme or host is invalid, or path or query has a fragment, a space or a
@@ -89,6 +97,7 @@ class Visit:
     query: str = attrs.field(converter=_sent, repr=False)
     headers: Sequence[tuple[str, str]] = attrs.field(repr=False)
     client_ip: str | None = None
+    protocol: str = attrs.field(default="", converter=_protocol)
 
     def __attrs_post_init__(self) -> None:
         if self.scheme not in ("http", "https"):
@@ -148,6 +157,8 @@ class Visit:
             "query_params": _grouped(self._parameters),
             "cookies": cookies,
         }
+        if self.protocol:
+            request["protocol"] = self.protocol
         if self.client_ip is not None:
             request["client_ip"] = self.client_ip
         return {"request": request, "return_url": self.url}

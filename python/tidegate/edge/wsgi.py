@@ -144,6 +144,7 @@ def _visit(guard: Guard[Any], environ: WSGIEnvironment) -> Visit:
         headers=list(_headers(environ)),
         peer=environ.get("REMOTE_ADDR", ""),
         server=(environ.get("SERVER_NAME", ""), int(port) if port.isdecimal() else None),
+        protocol=environ.get("SERVER_PROTOCOL", ""),
     )
 
 

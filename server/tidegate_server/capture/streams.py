@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import attrs
 import httptools
 
-from tidegate.evaluation.target import query_members, read_target
+from tidegate.evaluation.target import protocol_name, query_members, read_target
 from tidegate.limits import Limits
 from tidegate_server.capture.frames import ACK, FIN, RST, SYN, Direction, Segment
 
@@ -419,7 +419,9 @@ class _Reader:
             (name.decode("ascii", "replace").lower(), value.decode("utf-8", "replace"))
             for name, value in self._headers
         ]
-        self._found.append(request_event(method, self._url, headers, self._client))
+        event = request_event(method, self._url, headers, self._client)
+        event["request"]["protocol"] = protocol_name(f"HTTP/{self._parser.get_http_version()}")
+        self._found.append(event)
         self._begin()
 
     def on_body(self, _: bytes) -> None:

@@ -104,6 +104,43 @@ def test_long_lines_are_cut_with_a_mark(tmp_path: Path, size: int, attack: str) 
     assert see.evaluate(line.text) is True
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("GET / HTTP/1.1", "HTTP/1.1"),
+        ("GET / HTTP/2.0", "HTTP/2"),
+        ("GET /", ""),
+        ("\\x16\\x03\\x01", ""),
+        ("GET / HTTP/1.1.1", ""),
+    ],
+)
+def test_a_protocol_that_cannot_be_read_is_counted_and_marked(
+    tmp_path: Path, written: str, read: str
+) -> None:
+    """A rule sees the protocol by the name of its standard, or a mark and a warning."""
+    path = tmp_path / "access.log"
+    line = LINE.format("192.0.2.1", "12:00", "/").replace("GET / HTTP/1.1", written)
+    path.write_text(LINE.format("192.0.2.1", "11:00", "/") + line)
+    notes = Notes()
+    _, event = read_events(Source(str(path)), notes=notes)
+    see = tidegate.compile(f"request.protocol == {read!r}".replace("'", '"'))
+    assert see.evaluate(event.text) is True
+    marked = tidegate.compile('fields.protocol_unread == "true"').evaluate(event.text)
+    assert (marked, notes.unread) == (not read, int(not read))
+    warning = "1 requests have no readable protocol such as `HTTP/1.1`, first at line 2"
+    assert [each.partition(":")[0] for each in notes.warnings()] == ([] if read else [warning])
+
+
+def test_an_absent_protocol_is_not_marked(tmp_path: Path) -> None:
+    """A server writes `-` for a connection that sent no request."""
+    path = tmp_path / "access.log"
+    line = LINE.format("192.0.2.1", "12:00", "/").replace("GET / HTTP/1.1", "-")
+    path.write_text(line)
+    notes = Notes()
+    (event,) = read_events(Source(str(path), FORMS["combined"]), notes=notes)
+    assert (b"protocol" in event.text, notes.warnings()) == (False, [])
+
+
 def test_an_event_over_the_bound_is_cut(tmp_path: Path) -> None:
     """Events in JSON are cut like lines of logs."""
     path = tmp_path / "events"

@@ -11,6 +11,7 @@ export default {
       source: "worker",
       // The platform sets it, whatever the visitor sends.
       clientAddress: (asked) => asked.headers.get("cf-connecting-ip"),
+      protocol: (asked) => asked.cf?.httpProtocol,
       onFailure: (error) => console.error("no decision:", String(error)),
     };
     const reply = await protect(request, options);

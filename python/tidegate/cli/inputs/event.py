@@ -10,7 +10,7 @@ import orjson
 
 from tidegate.cli.inputs.addresses import with_client
 from tidegate.cli.inputs.errors import UnreadableLineError
-from tidegate.evaluation.target import query_members, read_target
+from tidegate.evaluation.target import protocol_name, query_members, read_target
 from tidegate.limits import Limits
 
 _MONTHS = {
@@ -31,8 +31,11 @@ _UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 """From the smallest number in a unit to the unit's part of a second: no log is from the year 5138
 in seconds, and in a smaller unit all are."""
 _ABSENT = (None, "", "-")
+_PROTOCOL = re.compile(r"(?:HTTP/)?([0-9](?:\.[0-9])?)", re.IGNORECASE)
 CUT = "line_cut"
 """The field that marks an event with something left out."""
+PROTOCOL_UNREAD = "protocol_unread"
+"""The field that marks an event whose protocol has another form than HTTP's."""
 MAX_STRING = Limits().event_string_bytes
 MAX_MEMBERS = Limits().event_members
 MAX_EVENT = Limits().event_bytes
@@ -44,9 +47,16 @@ def event_of(
 ) -> bytes:
     """An event as JSON; members that a log marks as absent are left out.
 
+    A protocol that can't be read is left out too, and a field marks the event.
+
     Raises:
         UnreadableClientError: the client of the request isn't an address.
     """
+    protocol = request.get("protocol")
+    if protocol not in _ABSENT:
+        request = request | {"protocol": read_protocol(str(protocol))}
+        if request["protocol"] is None:
+            fields = fields | {PROTOCOL_UNREAD: True}
     event = {
         "observed_at": observed_at,
         "request": {
@@ -100,15 +110,26 @@ def _ends(entries: list[Any]) -> list[Any]:
     return entries[:half] + entries[-half:]
 
 
+def read_protocol(text: str) -> str | None:
+    """A protocol by the name of its standard; None if the text isn't one.
+
+    Args:
+        text: such as `HTTP/2.0`, or the version alone.
+    """
+    found = _PROTOCOL.fullmatch(text)
+    return None if found is None else protocol_name(f"HTTP/{found[1]}")
+
+
 def request_line(line: str) -> dict[str, Any]:
     """Method, protocol, path and parameters of a request line; any other text becomes the path.
 
+    Such a text is given as the protocol too, so that the event is marked.
     Servers log whatever was sent, including the first bytes of a TLS handshake.
     """
     method, _, rest = line.partition(" ")
     target, _, protocol = rest.rpartition(" ")
     if not protocol.startswith("HTTP/"):
-        return {"path": line}
+        return {"path": line, "protocol": line}
     return {"method": method, "protocol": protocol} | target_of(target)
 
 

@@ -19,7 +19,7 @@ import orjson
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tidegate.cli.inputs.errors import LongLineError
-from tidegate.cli.inputs.event import CUT, MAX_STRING, cut
+from tidegate.cli.inputs.event import CUT, MAX_STRING, PROTOCOL_UNREAD, cut
 from tidegate.cli.inputs.forms import FORMS, Form, form_of, mapped_form
 from tidegate.cli.inputs.mapping import PRESETS
 from tidegate.cli.inputs.prefixes import partial_content, without_carrier
@@ -39,6 +39,7 @@ JITTER_SECONDS = 10.0
 normal."""
 _OBSERVED = b'{"observed_at":"'
 _MARK = f'"{CUT}":true'.encode()
+_UNREAD = f'"{PROTOCOL_UNREAD}":true'.encode()
 _SNIFFED = 20
 """Lines used to detect the input's format."""
 AUTO = "auto"
@@ -109,6 +110,8 @@ class Notes:
         forms: names of the formats of the files.
         passed_over: lines that aren't about requests, such as headers and lines of error logs.
         cut: events truncated because a line was too long.
+        unread: events whose protocol can't be read.
+        first_unread: the first such line.
         backward: events with a time before an earlier event's.
         most_backward: the longest way back, in seconds.
         first_backward: the first such line.
@@ -116,6 +119,8 @@ class Notes:
 
     passed_over: int = 0
     cut: int = 0
+    unread: int = 0
+    first_unread: Line | None = None
     backward: int = 0
     most_backward: float = 0.0
     first_backward: Line | None = None
@@ -133,6 +138,9 @@ class Notes:
     def see(self, line: Line, time: float | None) -> None:
         """Count a line, and how far it goes back from the latest before it."""
         self.cut += len(line.text) > MAX_STRING and _MARK in line.text
+        if _UNREAD in line.text:
+            self.unread += 1
+            self.first_unread = self.first_unread or line
         if time is None:
             return
         self._earliest = time if self._earliest is None else min(self._earliest, time)
@@ -152,6 +160,12 @@ class Notes:
                 f"the time goes back at {self.backward:,} lines, by up to"
                 f" {self.most_backward:,.0f} s, first at {self.first_backward.place}: windows need"
                 " events in order; --sort sorts them, and several files are merged by time"
+            )
+        if self.first_unread is not None:
+            found.append(
+                f"{self.unread:,} requests have no readable protocol such as `HTTP/1.1`, first at"
+                f" {self.first_unread.place}: `request.protocol` is empty for them, and"
+                f" `fields.{PROTOCOL_UNREAD}` marks them"
             )
         if self.cut:
             found.append(

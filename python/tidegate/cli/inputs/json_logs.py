@@ -60,6 +60,7 @@ def caddy(text: str) -> bytes | None:
         headers = {name: each for name, each in headers.items() if name.lower() != _FORWARDED}
     request = target_of(str(sent["uri"])) | {
         "method": sent.get("method"),
+        "protocol": sent.get("proto"),
         "host": sent.get("host"),
         "scheme": "https" if sent.get("tls") else "http",
         "client_ip": client,
@@ -100,6 +101,7 @@ def traefik_json(text: str) -> bytes | None:
     }
     request = target_of(str(entry["RequestPath"])) | {
         "method": entry.get("RequestMethod"),
+        "protocol": entry.get("RequestProtocol"),
         "host": entry.get("RequestHost"),
         "scheme": entry.get("RequestScheme"),
         "client_ip": entry.get("ClientHost") or entry.get("ClientAddr"),

@@ -11,7 +11,13 @@ import yaml
 
 from tidegate.cli.inputs.addresses import address_of
 from tidegate.cli.inputs.errors import UnreadableLineError
-from tidegate.cli.inputs.event import any_time, event_of, request_line, target_of
+from tidegate.cli.inputs.event import (
+    any_time,
+    event_of,
+    read_protocol,
+    request_line,
+    target_of,
+)
 from tidegate.evaluation.target import query_members
 
 Mapping: TypeAlias = "dict[str, tuple[str, ...]]"
@@ -54,6 +60,7 @@ PRESETS: dict[str, Mapping] = {
         "observed_at": ("@timestamp",),
         "request.client_ip": ("client.ip", "client.address", "source.ip", "source.address"),
         "request.method": ("http.request.method",),
+        "request.protocol": ("http.version",),
         "request.scheme": ("url.scheme",),
         "request.host": ("url.domain",),
         "request.target": ("url.original", "url.full", "url.path"),
@@ -96,6 +103,10 @@ _GUESSED: Mapping = {
     "request.method": (
         "method", "requestmethod", "httpmethod", "verb", "clientrequestmethod", "csmethod",
         "httprequestmethod", "reqmethod",
+    ),
+    "request.protocol": (
+        "serverprotocol", "requestprotocol", "clientrequestprotocol", "httpversion", "protocol",
+        "proto", "csversion", "csprotocolversion",
     ),
     "request.scheme": ("scheme", "requestscheme", "clientrequestscheme", "urlscheme"),
     "request.host": (
@@ -297,6 +308,8 @@ def _fits(member: str, name: str, entries: Sequence[dict[str, Any]]) -> bool:
         )
     if member == "request.line":
         return all(isinstance(value, str) and " HTTP/" in value for value in values)
+    if member == "request.protocol":
+        return all(read_protocol(str(value)) is not None for value in values)
     if member == "observed_at":
         return all(_is_time(value) for value in values)
     return all(isinstance(value, str | int | float) for value in values)
