@@ -9826,7 +9826,7 @@ export interface operations {
            *         "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *         "can_sync": false,
            *         "expires_at": null,
-           *         "last_used_at": "2026-11-02T09:15:00.000Z",
+           *         "last_used_at": null,
            *         "name": "demo",
            *         "prefix": "0123456789abcdef",
            *         "previous_secret_expires_at": null,
@@ -23482,19 +23482,19 @@ export interface operations {
            *       },
            *       {
            *         "enabled": true,
-           *         "name": "Known crawlers pass",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000026",
-           *         "slug": "known-crawlers-pass",
+           *         "name": "Scanners",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000003",
+           *         "slug": "scanners",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *         "allow": 24,
-           *         "block": 6,
+           *         "allow": 0,
+           *         "block": 42,
            *         "by_others": 0,
            *         "challenge": 0,
            *         "errors": 0,
-           *         "last_match_at": "2026-11-02T09:03:55.000Z",
-           *         "monitor": 24,
-           *         "total": 30
+           *         "last_match_at": "2026-11-02T09:02:57.500Z",
+           *         "monitor": 0,
+           *         "total": 42
            *       }
            *     ]
            */
@@ -25037,7 +25037,7 @@ export interface operations {
            *       "active_revision": 20,
            *       "because": null,
            *       "daemons": 0,
-           *       "decisions_a_second": 5.05,
+           *       "decisions_a_second": 0,
            *       "evictions": 0,
            *       "keys": 101,
            *       "last_snapshot_at": null,
@@ -29916,7 +29916,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "5iQMmRbcMZFajM-eTNlvjFsiMDFhMjI1MmUtMzQ2Mi03MzlhLThjOTctNjc1MWJmODNjYTA1Il0",
+           *       "cursor": "nWPRdaS8JurauK2RB7Efh1siMDFhMjI1NDEtMzE2My03NDMwLTkxYTctMDBlOTRhMDBjZWM3Il0",
            *       "decisions": [
            *         {
            *           "action": "block",
@@ -30690,7 +30690,7 @@ export interface operations {
            *       "life_seconds": 1,
            *       "memory_bytes": 13860,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.0031167282079372586,
+           *       "newcomers_an_hour": 0.003115050220018497,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
@@ -34347,7 +34347,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.168804546,
+           *           "seconds_to_solve": 1.085472933,
            *           "solved": 1
            *         }
            *       ],
