@@ -111,6 +111,7 @@ NO_OBJECTS = {
     "replace-definitions": "the differences of two documents",
     "read-timeline": "the numbers of a step of time",
     "simulate-policy": "a decision that is not kept",
+    "preview-alert": "what an alert would have told, which is not kept",
     "lint-definitions": "counts of a look, with objects that name their tenant",
     "try-key": "figures of a definition that is not kept",
     "match-traffic": "counts of a look, with rows that name their tenant",
