@@ -201,7 +201,7 @@ export const text = {
     mend: "Fix the errors in the expressions to count events.",
     inScope: (count: number) => `${count} in scope`,
     clauseFired: (clause: string, fired: number, entities: number) =>
-      `${clause}: fires ${fired} times, for ${entities} entities`,
+      `${clause}: fires ${fired} ${fired === 1 ? "time" : "times"}, for ${entities} ${entities === 1 ? "entity" : "entities"}`,
     leftOut: (entity: string, count: number, reason: string) =>
       `${entity} doesn't apply to ${count} of them: ${reason}`,
     couldNotFire: (because: string) => `Can't fire: ${because}`,
@@ -219,7 +219,7 @@ export const text = {
       before: { issued: number; solved: number },
     ) =>
       now.issued === 0
-        ? "No challenges in this time range"
+        ? "No challenge page was opened in this time range"
         : before.issued === 0
           ? `${now.solved} of ${now.issued}`
           : `${now.solved} of ${now.issued}; ${before.solved} of ${before.issued} before`,
@@ -235,7 +235,7 @@ export const text = {
     change: "Change",
     entities: "Top entities",
     fields: { "request.path": "Top paths", "derived.country": "Top countries" },
-    noCountries: "No countries in these events.",
+    noCountries: "The service has no address database.",
     unchanged: "No changes in this time range.",
     changes: "Recent changes",
     total: "Total",

@@ -62,7 +62,7 @@ async def local_token(call: Call) -> Answer:
 async def knows_password(
     call: Call, operator: operators.Operator | None, name: str, password: str, *, is_urgent: bool
 ) -> bool:
-    """Whether a password is an operator's, checked beside the loop.
+    """Whether a password is an operator's, checked in a worker process.
 
     Args:
         operator: the operator; None for an unknown name, which takes as long.

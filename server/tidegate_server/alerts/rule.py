@@ -188,7 +188,7 @@ class Rule:
 
 @attrs.frozen(kw_only=True)
 class State:
-    """What is remembered of an alert from minute to minute.
+    """The memory of an alert from minute to minute.
 
     Attributes:
         evaluated: the last minute that was evaluated.

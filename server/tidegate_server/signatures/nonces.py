@@ -14,7 +14,7 @@ import attrs
 MOST = 8_192
 """Nonces of a key in one of its two generations."""
 MOST_KEYS = 1_024
-"""Keys whose nonces are known; the memory of all begins anew with more."""
+"""Keys whose nonces are known; with more, all are forgotten."""
 
 
 @attrs.define
@@ -53,7 +53,7 @@ class Nonces:
             nonce: of the signature.
             created: when the signature was made, in seconds since 1970.
             call: the idempotency key of the call; the same call may come again. Empty without one.
-            now: seconds since 1970 from which on uses are known if memory begins anew.
+            now: seconds since 1970 from which on uses are known if all were forgotten.
         """
         known = self._keys.get(key_id)
         if known is None:

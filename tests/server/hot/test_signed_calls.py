@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import attrs
+import msgspec
 import orjson
 import pytest
 from tests.server.deciding import Deciding, Service
@@ -68,6 +69,21 @@ def test_a_finding_is_put_into_the_event_once(signatures: Signatures) -> None:
     tenant = Accepting()
     assert finding(signatures, tenant, event())["product"] == "Shopper"
     assert finding(signatures, tenant, event())["signature_problem"] == "replayed"
+
+
+def test_a_number_that_no_double_holds_hides_no_signature(signatures: Signatures) -> None:
+    """The event is accepted, so what its signature proves is said, or that it can't be read."""
+    tenant = Accepting()
+    for text, expected in (
+        (b'"other": 1e999', {"product": "Shopper"}),
+        (b'"fields": {"n": 1e999}', {"signature_problem": "unreadable"}),
+    ):
+        sent = orjson.dumps(event())
+        call: Any = Sent(b"{" + text + b"," + sent[1:])
+        signatures.find(tenant, [call], (NOW + 1) * SECOND_NS)
+        found = msgspec.json.decode(call.body, type=dict[str, msgspec.Raw])["agent"]
+        assert expected.items() <= orjson.loads(bytes(found)).items()
+        assert call.body.endswith(text + b"," + sent[1:])
 
 
 def test_tenants_and_endpoints_have_nonces_of_their_own(signatures: Signatures) -> None:
