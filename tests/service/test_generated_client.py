@@ -32,7 +32,7 @@ def run(*command: str, path: Path) -> str:
 def test_a_generated_client_calls_the_service(service: Service, tmp_path: Path) -> None:
     """The generator takes every operation, and its client decides, lists, creates and is refused.
 
-    It knows no NDJSON and no YAML, and uses the JSON beside them.
+    It knows neither NDJSON nor YAML, for which it uses JSON, nor SVG.
     """
     settings = tmp_path / "settings.yaml"
     settings.write_text("post_hooks: []\n")
@@ -44,6 +44,7 @@ def test_a_generated_client_calls_the_service(service: Service, tmp_path: Path) 
     )  # fmt: skip
     assert re.findall("WARNING parsing (.*) within", said) == [
         "POST /api/v1/beacon/events",
+        "GET /login/mark.svg",
         "PUT /api/v1/tenants/{tenant_id}/definitions",
         "GET /api/v1/sync/snapshot",
         "POST /api/v1/sync/events",

@@ -2617,21 +2617,21 @@ export interface components {
       /** @default null */
       proof?: ("dns" | "range" | "signature") | null;
       /** @default null */
-      operator?: string | null;
+      operator?: string | number | boolean | (string | number | boolean | null)[] | null;
       /**
        * @description its name; required with a proof
        * @default null
        */
-      product?: string | null;
+      product?: string | number | boolean | (string | number | boolean | null)[] | null;
       /** @default null */
       purpose?: ("feed" | "monitoring" | "other" | "search" | "training" | "user") | null;
       /**
        * @description the agent that the visitor says it is
        * @default null
        */
-      claims?: string | null;
+      claims?: string | number | boolean | (string | number | boolean | null)[] | null;
       /** @default null */
-      signature_problem?: string | null;
+      signature_problem?: string | number | boolean | (string | number | boolean | null)[] | null;
     };
     /** Alert */
     Alert: {

@@ -17,8 +17,10 @@ from tidegate_server.wire.common import (
 from tidegate_server.wire.decisions import Reason
 
 Value: TypeAlias = str | int | float | bool | None
+Joined: TypeAlias = Value | list[Value]
+"""A text, or what becomes one: the items of a list are joined."""
 Texts: TypeAlias = Annotated[
-    dict[str, Value | list[Value]],
+    dict[str, Joined],
     Meta(max_length=256, description="texts, numbers, bools, or lists of them, by name"),
 ]
 
@@ -51,11 +53,11 @@ class AgentFinding:
     """The source's finding about the agent that sent the request; see docs/agents.md."""
 
     proof: Literal["signature", "range", "dns"] | None = None
-    operator: str | None = None
-    product: Annotated[str | None, Meta(description="its name; required with a proof")] = None
+    operator: Joined = None
+    product: Annotated[Joined, Meta(description="its name; required with a proof")] = None
     purpose: Literal["search", "training", "user", "monitoring", "feed", "other"] | None = None
-    claims: Annotated[str | None, Meta(description="the agent that the visitor says it is")] = None
-    signature_problem: str | None = None
+    claims: Annotated[Joined, Meta(description="the agent that the visitor says it is")] = None
+    signature_problem: Joined = None
 
 
 @attrs.frozen(kw_only=True)
