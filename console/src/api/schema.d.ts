@@ -2612,10 +2612,15 @@ export interface components {
     /**
      * AgentFinding
      * @description The source's finding about the agent that sent the request; see docs/agents.md.
+     *
+     *         Its values are checked where definitions read them, as all values of an event are.
      */
     AgentFinding: {
-      /** @default null */
-      proof?: ("dns" | "range" | "signature") | null;
+      /**
+       * @description `signature`, `range` or `dns`
+       * @default null
+       */
+      proof?: string | number | boolean | (string | number | boolean | null)[] | null;
       /** @default null */
       operator?: string | number | boolean | (string | number | boolean | null)[] | null;
       /**
@@ -2623,8 +2628,11 @@ export interface components {
        * @default null
        */
       product?: string | number | boolean | (string | number | boolean | null)[] | null;
-      /** @default null */
-      purpose?: ("feed" | "monitoring" | "other" | "search" | "training" | "user") | null;
+      /**
+       * @description `search`, `training`, `user`, `monitoring`, `feed` or `other`
+       * @default null
+       */
+      purpose?: string | number | boolean | (string | number | boolean | null)[] | null;
       /**
        * @description the agent that the visitor says it is
        * @default null

@@ -50,12 +50,18 @@ class EventRequest:
 
 @attrs.frozen(kw_only=True)
 class AgentFinding:
-    """The source's finding about the agent that sent the request; see docs/agents.md."""
+    """The source's finding about the agent that sent the request; see docs/agents.md.
 
-    proof: Literal["signature", "range", "dns"] | None = None
+    Its values are checked where definitions read them, as all values of an event are.
+    """
+
+    proof: Annotated[Joined, Meta(description="`signature`, `range` or `dns`")] = None
     operator: Joined = None
     product: Annotated[Joined, Meta(description="its name; required with a proof")] = None
-    purpose: Literal["search", "training", "user", "monitoring", "feed", "other"] | None = None
+    purpose: Annotated[
+        Joined,
+        Meta(description="`search`, `training`, `user`, `monitoring`, `feed` or `other`"),
+    ] = None
     claims: Annotated[Joined, Meta(description="the agent that the visitor says it is")] = None
     signature_problem: Joined = None
 
