@@ -38,8 +38,8 @@ MOST_SECONDS = 1_800.0
 TO_LOAD = re.compile(rb"^tidegate_tenants_to_load (\S+)$", re.MULTILINE)
 EVENT = b'{"request":{"method":"GET","path":"/","client_ip":"192.0.2.1"}}'
 CHECKED = 2.0
-"""Least processor of a start from text, in starts with kept forms: 2.7 with 200 tenants and 3.9 with
-2,000. A start without tenants is counted on both sides."""
+"""Least processor of a start from text, in starts with kept forms: 2.7 with 200 tenants and 3.9
+with 2,000. A start without tenants is counted on both sides."""
 
 
 @attrs.frozen
