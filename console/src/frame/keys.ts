@@ -26,6 +26,7 @@ export const LETTERS: Readonly<Record<string, string>> = {
   e: "entities",
   n: "active",
   b: "overrides",
+  w: "alerts",
   r: "replay",
   c: "catalog",
   u: "audit",

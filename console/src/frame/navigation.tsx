@@ -11,7 +11,10 @@ import type { Membership } from "./session";
 
 const words = text.frame;
 const GROUPS = [
-  [words.groups.observe, ["overview", "decisions", "traffic", "entities", "active", "overrides"]],
+  [
+    words.groups.observe,
+    ["overview", "decisions", "traffic", "entities", "active", "overrides", "alerts"],
+  ],
   [
     words.groups.define,
     ["policies", "actions", "mitigations", "lists", "entityDefinitions", "packs"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import ViewportSize, expect
@@ -10,6 +11,7 @@ from tests.console.places import HOME
 
 from tidegate_server.login import pages
 
+ROOT = Path(__file__).parents[3]
 NARROW: ViewportSize = {"width": 375, "height": 812}
 ONE_LINE = 56
 """Pixels that one row of controls takes at most, with what is around it."""
@@ -46,6 +48,24 @@ def test_the_navigation_is_a_drawer_on_a_narrow_screen(owner: Watched) -> None:
     expect(page.get_by_role("heading", name="Policies", level=1)).to_be_visible()
     expect(link).to_be_hidden()
     owner.require_silence()
+
+
+def test_every_page_of_the_routes_is_in_the_navigation_with_an_icon(owner: Watched) -> None:
+    """A page that nothing leads to is a page that nobody finds."""
+    routes = (ROOT / "console/src/routes.ts").read_text()
+    # In the order of the file, a page of the navigation has its name after its path.
+    paths = re.findall(r'path: "([^"]*)",[^{}]*?nav: "', routes)
+    side = owner.page.get_by_role("navigation", name="Tidegate")
+    listed = [
+        each.get_attribute("href").removeprefix("/console/example-shop/")
+        for each in side.locator("li a").all()
+    ]
+    assert sorted(listed) == sorted(paths)
+    assert len(paths) > 15
+    sheet = (ROOT / "console/src/style/icons.svg").read_text()
+    drawn = set(re.findall(r'<symbol id="([^"]+)"', sheet))
+    used = [each.get_attribute("href") for each in side.locator("use").all()]
+    assert {each.partition("#")[2] for each in used} <= drawn
 
 
 def test_the_navigation_folds_to_icons_and_stays_so(owner: Watched) -> None:
