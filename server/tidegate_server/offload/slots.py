@@ -40,13 +40,14 @@ def slots_of(operator: int, tenant: int, heavy: int) -> Mapping[Crowd, Places]:
     """Return the slots of a service.
 
     Args:
-        operator: slots per operator for heavy work; light work has twice as many.
+        operator: slots per operator for heavy work; light work has four times as many, since a page
+            of the console asks ten things at once, and may be loaded again meanwhile.
         tenant: slots per tenant, likewise.
         heavy: slots for heavy work in all.
     """
     return {
         # Only for operators: nobody without a token takes one of their slots.
-        Crowd.LIGHT: Places(256, {Party.OPERATOR: 2 * operator, Party.TENANT: 2 * tenant}),
+        Crowd.LIGHT: Places(256, {Party.OPERATOR: 4 * operator, Party.TENANT: 4 * tenant}),
         Crowd.HEAVY: Places(heavy, {Party.OPERATOR: operator, Party.TENANT: tenant}),
         # A page may ask again while its previous request still runs, for a second at most.
         Crowd.TRAFFIC: Places(heavy, {Party.OPERATOR: 4, Party.TENANT: tenant}),

@@ -94,3 +94,11 @@ def test_operators_have_places_that_no_client_has(crowd: Crowd) -> None:
     """Nobody without a token can take a place of theirs."""
     with pytest.raises(KeyError), default_slots()[crowd].take([(Party.CLIENT, "stranger")]):
         pass
+
+
+def test_an_operator_may_load_a_page_of_the_console_twice_at_once() -> None:
+    """The overview asks ten things at once, and a reload asks them again before they are done."""
+    light, operator = default_slots()[Crowd.LIGHT], [(Party.OPERATOR, "ann")]
+    with ExitStack() as stack:
+        for _ in range(2 * 10):
+            stack.enter_context(light.take(operator))
