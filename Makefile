@@ -28,7 +28,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses=3 --dist=loadfile --no-loadscop
 test: built-and-rust-tested ## the tests of Rust, the library and the service, and a smoke of real processes
 	$(PYTEST) --bare
 
-test-all: programs built-and-rust-tested console ## every test; says first which programs it needs
+test-all: programs built-and-rust-tested console .venv-docs/installed ## every test; says first which programs it needs
 	$(PYTEST)
 
 samples-test: .venv/built  ## every test that reads data, with the samples of the repository alone

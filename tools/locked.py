@@ -50,7 +50,7 @@ def describe() -> None:
     command += ["--output-reproducible", "--of", "JSON", "--output-file", str(SBOM)]
     subprocess.run(command, cwd=ROOT, check=True)
     described = json.loads(SBOM.read_text())
-    for component in described["components"]:
+    for component in (*described["components"], *described["metadata"]["tools"]["components"]):
         # Where this machine took them from is not part of what they are.
         component.pop("externalReferences", None)
     SBOM.write_text(json.dumps(described, indent=2, ensure_ascii=False) + "\n")

@@ -1,7 +1,7 @@
 """``python -m benchmarks.server.tenants``: the start of a service with many tenants.
 
-The same directory is started with the compiled forms that it keeps, and without them, in turn. A
-call of a tenant that isn't loaded yet is sent as soon as the port is open.
+Starts on one directory alternate: with the compiled forms that it keeps, and without them. As soon
+as the port is open, a tenant that isn't loaded yet is called.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 import { useId, useState } from "preact/hooks";
 import { text } from "../text/en";
-import { UNITS, unitOf } from "./duration";
+import { UNITS, unitOf } from "../format/duration";
 
 export function TextField(props: {
   label: string;

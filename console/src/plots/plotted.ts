@@ -189,8 +189,8 @@ function showTip(plot: uPlot, drawn: Drawn, tip: HTMLElement): void {
   );
   const left = plot.cursor.left ?? 0;
   const most = plot.over.clientWidth - tip.offsetWidth;
-  const beside = left + 12 > most ? left - tip.offsetWidth - 12 : left + 12;
-  tip.style.left = `${Math.max(0, Math.min(beside, most))}px`;
+  const place = left + 12 > most ? left - tip.offsetWidth - 12 : left + 12;
+  tip.style.left = `${Math.max(0, Math.min(place, most))}px`;
 }
 
 function line(tag: string, content: string): HTMLElement {

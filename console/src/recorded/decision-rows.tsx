@@ -1,7 +1,7 @@
 /** Decisions as table rows: the request and the answer. */
 
 import type { Schemas } from "../api/client";
-import { agentOf } from "../parts/agent";
+import { agentOf } from "../format/agent";
 import { Badge } from "../parts/badge";
 import { Foreign, marked } from "../parts/foreign";
 import { Moment } from "../parts/moment";

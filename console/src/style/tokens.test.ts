@@ -58,7 +58,7 @@ test.each(THEMES)("text is read on each background of the %s theme", (theme) => 
       expect(contrast(colour(name, at), colour(ground, at)), name).toBeGreaterThan(4.5);
 });
 
-test.each(THEMES)("plots stand out, and answers are told apart, in the %s theme", (theme) => {
+test.each(THEMES)("plots stand out, and answers look different, in the %s theme", (theme) => {
   const at = THEMES.indexOf(theme);
   for (const [place, name] of PLOTTED.entries()) {
     expect(contrast(colour(name, at), colour("surface", at)), name).toBeGreaterThan(3);

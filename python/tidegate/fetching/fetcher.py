@@ -84,7 +84,7 @@ class Fetcher:
             headers: of the request, with the document's type.
 
         Raises:
-            FetchError: there is no answer, or the address isn't allowed; the code says why.
+            FetchError: nothing answered, or the address isn't allowed; the code says why.
         """
         try:
             async with asyncio.timeout(self.seconds), self._transport() as transport:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,20 +29,12 @@ class Place:
 def place(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[Place]:
     """A service of two workers that may send messages to loopback."""
     folder = tmp_path_factory.mktemp("place")
-    before = os.environ.get("SSL_CERT_FILE")
-    with publishing(folder) as receiver:
-        os.environ["SSL_CERT_FILE"] = str(receiver.authority)
-        try:
-            with deciding(
-                folder / "data",
-                alerts_allow_networks="127.0.0.1",
-                server_workers="2",
-            ) as service:
-                yield Place(service, receiver)
-        finally:
-            os.environ.pop("SSL_CERT_FILE")
-            if before is not None:
-                os.environ["SSL_CERT_FILE"] = before
+    with publishing(folder) as receiver, pytest.MonkeyPatch.context() as environment:
+        environment.setenv("SSL_CERT_FILE", str(receiver.authority))
+        with deciding(
+            folder / "data", alerts_allow_networks="127.0.0.1", server_workers="2"
+        ) as service:
+            yield Place(service, receiver)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,18 +34,12 @@ class Place:
 def place(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[Place]:
     """A service that may fetch from loopback, as from a mirror."""
     folder = tmp_path_factory.mktemp("place")
-    before = os.environ.get("SSL_CERT_FILE")
-    with publishing(folder) as publisher:
-        os.environ["SSL_CERT_FILE"] = str(publisher.authority)
-        try:
-            with deciding(
-                folder / "data", lists_refresh="true", lists_allow_networks="127.0.0.1"
-            ) as service:
-                yield Place(service, publisher)
-        finally:
-            os.environ.pop("SSL_CERT_FILE")
-            if before is not None:
-                os.environ["SSL_CERT_FILE"] = before
+    with publishing(folder) as publisher, pytest.MonkeyPatch.context() as environment:
+        environment.setenv("SSL_CERT_FILE", str(publisher.authority))
+        with deciding(
+            folder / "data", lists_refresh="true", lists_allow_networks="127.0.0.1"
+        ) as service:
+            yield Place(service, publisher)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import { api, page, type Schemas } from "../../api/client";
 import { useTenant } from "../../frame/session";
 import { Copy } from "../../parts/copy";
 import { Foreign, marked } from "../../parts/foreign";
-import { PERCENT } from "../../parts/percent";
+import { PERCENT } from "../../format/percent";
 import { Listing, pageQuery, type Column } from "../../parts/table";
 import { text } from "../../text/en";
 import { useUsage } from "./usage";

@@ -8,7 +8,7 @@ import { usePolicyNames } from "../../definitions/objects";
 import { useTenant } from "../../frame/session";
 import { Act } from "../../overrides/act";
 import { entityTarget, type Target } from "../../overrides/targets";
-import { agentOf } from "../../parts/agent";
+import { agentOf } from "../../format/agent";
 import { Answered } from "../../parts/answer";
 import { Badge, type Answer } from "../../parts/badge";
 import { Copy } from "../../parts/copy";
@@ -48,7 +48,7 @@ export default function DecisionPage() {
         {(found) => (
           <>
             <Verdict decision={found} />
-            <div class="beside">
+            <div class="with-aside">
               <section class="card" aria-labelledby="why">
                 <h2 id="why">{words.why}</h2>
                 <Explained id={id} />

@@ -8,7 +8,7 @@ import { Answered } from "../../parts/answer";
 import { Foreign, marked } from "../../parts/foreign";
 import { Pairs } from "../../parts/pairs";
 import { Table } from "../../parts/table";
-import { PERCENT } from "../../parts/percent";
+import { PERCENT } from "../../format/percent";
 import { text } from "../../text/en";
 
 const words = text.keyHealth;

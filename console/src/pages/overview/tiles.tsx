@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 import { api, body, page } from "../../api/client";
 import { bounds, boundsBefore, period } from "../../frame/place";
 import { hasRole, useTenant } from "../../frame/session";
-import { PERCENT } from "../../parts/percent";
+import { PERCENT } from "../../format/percent";
 import { useTimeline } from "../../recorded/timeline";
 import { text } from "../../text/en";
 import { changeOf } from "./change";

@@ -53,7 +53,7 @@ export default function PolicyPage() {
   return (
     <Defined resource={POLICY} above={(policy) => <PolicyTabs id={policy.policy_id} />}>
       {({ value, change }, isReadOnly) => (
-        <div class="beside">
+        <div class="with-aside">
           <div>
             <section class="card" aria-labelledby="general">
               <h2 id="general">{words.general}</h2>
