@@ -251,7 +251,7 @@ class Protocol(HttpToolsProtocol):
             is_ended = self._stage in (BETWEEN, ANSWER)
         if place < len(data):
             self._keep(data, place)
-        elif self._stage is BODY:
+        elif self._stage is BODY and self.cycle is self._call:
             self._account()
             self._bound()
 
@@ -476,13 +476,21 @@ class Protocol(HttpToolsProtocol):
         if self.cycle is self._call:
             self._call.add(body)
             return
-        super().on_body(body)
-        self._account()
-        self._bound()
-        if self.cycle is not None and self.cycle.response_complete:
+        if self.cycle is None:
+            return
+        if self.cycle.response_complete:
             self._dropped += len(body)
             if self._dropped > MAX_BATCH_BYTES:
                 self.transport.close()
+            return
+        self.cycle.body += body
+        # Readers need the whole body. uvicorn wakes them for each piece, and then thousands of slow
+        # bodies hold the loop. A body over the mark has to be taken before more of it is read.
+        if len(self.cycle.body) > HIGH_WATER_LIMIT:
+            self.flow.pause_reading()
+            self.cycle.message_event.set()
+        self._account()
+        self._bound()
 
     def on_message_complete(self) -> None:
         if self.parser.should_upgrade() or self.transport.is_closing():

@@ -22,6 +22,7 @@ from tests.server.connection.scene import (
     turn,
 )
 from tests.server.serving import Served
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.server import ServerState
 
 from tidegate_server.connection.protocol import Protocol, Shared
@@ -292,6 +293,49 @@ def test_without_a_hot_path_every_call_goes_to_the_application(connection: Conne
     connection.protocol.app = application
     connection.loop.run_until_complete(play())
     assert asked == [(RUNTIME.path, b"{}")]
+
+
+def test_a_slow_body_wakes_its_reader_once(connection: Connection) -> None:
+    """Pieces of a body are gathered; the reader gets them together when the last has come."""
+    connection.protocol.shared.hot = None
+    messages = []
+
+    async def application(_scope: Any, receive: Any, _send: Any) -> None:
+        messages.append(await receive())
+
+    async def play() -> None:
+        for piece in (request(b"", length=4), b"{", b" ", b" ", b"}"):
+            assert not messages
+            connection.receive(piece)
+            for _ in range(5):
+                await asyncio.sleep(0)
+
+    connection.protocol.app = application
+    connection.loop.run_until_complete(play())
+    assert messages == [{"type": "http.request", "body": b"{  }", "more_body": False}]
+
+
+def test_a_large_body_is_taken_while_it_arrives(connection: Connection) -> None:
+    """A body over the mark is handed on in parts, so that the rest of it can be read."""
+    connection.protocol.shared.hot = None
+    size, got = 4 * HIGH_WATER_LIMIT, []
+
+    async def application(_scope: Any, receive: Any, _send: Any) -> None:
+        while not got or got[-1]["more_body"]:
+            got.append(await receive())
+
+    async def play() -> None:
+        connection.receive(request(b"", length=size))
+        for _ in range(8):
+            connection.receive(bytes(size // 8))
+            for _ in range(5):
+                await asyncio.sleep(0)
+            assert not connection.transport.is_reading_paused
+
+    connection.protocol.app = application
+    connection.loop.run_until_complete(play())
+    assert len(got) > 1
+    assert sum(len(each["body"]) for each in got) == size
 
 
 def test_a_call_whose_hot_path_ends_before_its_body_comes_goes_on(
