@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+import structlog
 from hypothesis import settings
 from tests.shared_data import DataReaders
 from tests.tiers import Tier, Watch
@@ -27,6 +31,9 @@ if TYPE_CHECKING:
 # The same examples in every run: a failure found by chance belongs in the corpus.
 settings.register_profile("tidegate", derandomize=True, deadline=None, max_examples=100)
 settings.load_profile("tidegate")
+
+# By default lines of the log go to the standard output, where commands print results.
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.__stderr__))
 
 LONG = (
     "tests/service/test_api_fuzz.py",
@@ -86,3 +93,13 @@ def evaluator(request: pytest.FixtureRequest) -> Evaluator:
     """The name of an evaluator; the test runs once for each."""
     chosen: Evaluator = request.param
     return chosen
+
+
+@pytest.fixture(autouse=True)
+def _logs() -> Iterator[None]:
+    """Logging as it was before the test: commands that run in this process set it up for it."""
+    root, usual = logging.getLogger(), structlog.get_config()
+    handlers, level = root.handlers, root.level
+    yield
+    structlog.configure(**usual)
+    root.handlers, root.level = handlers, level

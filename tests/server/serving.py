@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ from uuid import UUID
 
 import attrs
 import httpx2
-import structlog
 import uvicorn
 
 from tidegate_server.control.app import Application
@@ -116,9 +114,6 @@ class Served:
 @contextmanager
 def serving(directory: Path, logins: Logins | None = None) -> Iterator[Served]:
     """A server with a store of its own, until the block ends."""
-    if not structlog.is_configured():
-        # By default lines of the log go to the standard output, where commands print results.
-        structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.__stderr__))
     listener = socket.create_server(("127.0.0.1", 0))
     base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     url = f"sqlite:///{directory / 'tidegate.db'}"

@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import io
-import logging
 import sys
-from collections.abc import Iterator
 
 import pytest
-import structlog
 from structlog.testing import capture_logs
 
 from tidegate_server.logging import configure, log
 from tidegate_server.settings.service import LogSettings
-
-
-@pytest.fixture
-def set_up_again() -> Iterator[None]:
-    """After the test, the log is as it was."""
-    root = logging.getLogger()
-    before = (root.handlers, root.level)
-    yield
-    root.handlers, root.level = before
-    structlog.reset_defaults()
 
 
 class Terminal(io.StringIO):
@@ -32,7 +19,6 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.usefixtures("set_up_again")
 @pytest.mark.parametrize(("stream", "is_json"), [(io.StringIO(), True), (Terminal(), False)])
 def test_logs_are_text_on_a_terminal_and_json_elsewhere(
     monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, is_json: bool
@@ -45,7 +31,6 @@ def test_logs_are_text_on_a_terminal_and_json_elsewhere(
     assert "hello" in stream.getvalue()
 
 
-@pytest.mark.usefixtures("set_up_again")
 def test_a_set_up_is_for_loggers_that_have_logged_too() -> None:
     """A logger writes as the last set-up says, not as the set-up of its first line."""
     configure(LogSettings())

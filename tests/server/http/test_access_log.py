@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import sys
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
 import httpx2
 import pytest
-import structlog
 from tests.server.serving import Caller, Served
 
 from tidegate_server.http.access_log import MAX_REFUSALS, AccessLog
@@ -35,16 +32,12 @@ class Lines:
 
 
 @pytest.fixture
-def lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lines]:
+def lines(monkeypatch: pytest.MonkeyPatch) -> Lines:
     """The log as a server writes it, on a stream of the test."""
     stream = io.StringIO()
-    root = logging.getLogger()
-    before = (root.handlers, root.level)
     monkeypatch.setattr(sys, "stderr", stream)
     configure(LogSettings())
-    yield Lines(stream)
-    root.handlers, root.level = before
-    structlog.reset_defaults()
+    return Lines(stream)
 
 
 def request_id(answer: httpx2.Response) -> str:
