@@ -108,7 +108,11 @@ def decide_all(
     is_table = each is None
     counted = left_out(engine) if is_table else None
     summary = Summary(left_out=counted, trusts_proxies=trusts_proxies, shown=busiest)
-    run = Run(engine.decide, max_refusals, lambda _, error: summary.refuse(error.code))
+    run = Run(
+        lambda line: engine.decide(line.text),
+        max_refusals,
+        lambda _, error: summary.refuse(error.code),
+    )
     summary.notes = run.notes
     started = time.perf_counter()
     for line, decision in run.over(events, progress=each is None):

@@ -48,7 +48,7 @@ def evaluate(
         refused += 1
 
     run = Run(
-        lambda event: _outcome(program, event, strictness), max_refusals, refuse, in_order=False
+        lambda line: _outcome(program, line.text, strictness), max_refusals, refuse, in_order=False
     )
     started = time.perf_counter()
     for line, outcome in run.over(events, progress=summarise):

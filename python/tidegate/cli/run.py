@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 import attrs
 import click
 
-from tidegate.cli.inputs.events import Line, Notes, Source, event_time, read_events
+from tidegate.cli.inputs.events import Line, Notes, Source, read_events
 from tidegate.cli.output import errors
 from tidegate.errors import EventError, TidegateError
 
@@ -47,7 +47,7 @@ class Run(Generic[T]):
     """Applies a function to each event, and counts.
 
     Attributes:
-        work: the function for one event; raises EventError if the event is rejected.
+        work: the function for one line; raises EventError if its event is rejected.
         max_refusals: stop after this many rejections in a row; 0 for never.
         refused: called with each rejection.
         seconds: time in ``work`` alone, without reading and printing.
@@ -57,7 +57,7 @@ class Run(Generic[T]):
         notes: peculiarities of the lines read.
     """
 
-    work: Callable[[bytes], T]
+    work: Callable[[Line], T]
     max_refusals: int
     refused: Callable[[Line, EventError], None]
     seconds: float = 0.0
@@ -144,7 +144,7 @@ class Run(Generic[T]):
         if line.error is not None:
             return line.error
         try:
-            return self.work(line.text)
+            return self.work(line)
         except EventError as error:
             return error
 
@@ -174,7 +174,7 @@ def see_all(
         nonlocal refused
         refused += 1
 
-    run: Run[None] = Run(lambda event: see(event, event_time(event)), max_refusals, refuse)
+    run: Run[None] = Run(lambda line: see(line.text, line.nanoseconds), max_refusals, refuse)
     accepted = sum(1 for _ in run.over(events, progress=True))
     return run, accepted, refused
 

@@ -79,18 +79,26 @@ class Source:
         return "-" in self.names
 
 
-@attrs.frozen
+@attrs.define
 class Line:
     """One line: its event, or the reason it has none.
 
     Attributes:
         file: its name; None if only one is read.
+        time: when the event was observed, in seconds since 1970; None if it doesn't say, or if the
+            lines are read for no order.
     """
 
     number: int
     text: bytes
     error: EventError | None = None
     file: str | None = None
+    time: float | None = None
+
+    @property
+    def nanoseconds(self) -> int:
+        """When the event was observed, in nanoseconds since 1970; 0 if it doesn't say."""
+        return round((self.time or 0) * 1_000_000_000)
 
     @property
     def place(self) -> str:
@@ -135,8 +143,9 @@ class Notes:
             return None
         return _rfc3339(self._earliest), _rfc3339(self._latest)
 
-    def see(self, line: Line, time: float | None) -> None:
+    def see(self, line: Line) -> None:
         """Count a line, and how far it goes back from the latest before it."""
+        time = line.time
         self.cut += len(line.text) > MAX_STRING and _MARK in line.text
         if _UNREAD in line.text:
             self.unread += 1
@@ -251,11 +260,6 @@ def _with_forms(command: F) -> F:
     )(made)
 
 
-def event_time(event: bytes) -> int:
-    """When an event was observed, in nanoseconds since 1970; 0 if it doesn't say."""
-    return round((time_of(event) or 0) * 1_000_000_000)
-
-
 def _need_file(name: str) -> None:
     if name != "-" and (not Path(name).exists() or Path(name).is_dir()):
         raise click.BadParameter(f"there is no file `{name}`")
@@ -295,14 +299,14 @@ def read_events(
         )
         if source.sort:
             merged = iter(sorted(merged, key=_by_time))
-        for number, (_, time, line) in enumerate(merged, 1):
+        for number, (_, line) in enumerate(merged, 1):
             advance(number)
-            notes.see(line, time)
+            notes.see(line)
             yield line
 
 
-_Timed: TypeAlias = "tuple[float, float | None, Line]"
-"""The time that a line is sorted by, its own time, and the line."""
+_Timed: TypeAlias = "tuple[float, Line]"
+"""The time that a line is sorted by, and the line."""
 
 
 def _by_time(timed: _Timed) -> float:
@@ -313,9 +317,10 @@ def _timed(lines: Iterator[Line], wanted: bool) -> Iterator[_Timed]:
     """Lines with their times; a line without one stays with the line before it."""
     latest = float("-inf")
     for line in lines:
-        time = time_of(line.text) if wanted and line.error is None else None
-        latest = latest if time is None else time
-        yield latest, time, line
+        if wanted and line.error is None:
+            line.time = time_of(line.text)
+        latest = latest if line.time is None else line.time
+        yield latest, line
 
 
 def time_of(event: bytes) -> float | None:

@@ -94,7 +94,7 @@ def coverage(
         nonlocal refused
         refused += 1
 
-    run = Run(lambda event: counted.decide(event, time.time_ns()), max_refusals, count_refused)
+    run = Run(lambda line: counted.decide(line.text, time.time_ns()), max_refusals, count_refused)
     for _ in run.over(events, progress=True):
         pass
     covered = Covered(Path(definitions), source, counted)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from tidegate.cli.inputs.events import read_events, time_of
+from tidegate.cli.inputs.events import read_events
 from tidegate.engine import Engine
 from tidegate.errors import EventError
 from tidegate.language.tree.schema import Schema
@@ -95,7 +95,7 @@ def read_arrivals(source: Source, limit: int) -> tuple[list[Arrival], Counter[st
         if line.error is not None:
             refused[line.error.code] += 1
             continue
-        observed = time_of(line.text)
+        observed = line.time
         at = at if observed is None else min(max(int(observed * NANOSECONDS), 0), LATEST)
         arrivals.append(Arrival(line.text, at))
     return arrivals, refused
