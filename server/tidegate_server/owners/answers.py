@@ -31,8 +31,7 @@ def read_answer(made: Answered) -> Answer:
 
 def refused(problem: Problem, asked: Asked) -> Answered:
     """Return a problem as the answer to a request."""
-    path = asked.target.partition(b"?")[0].decode("latin-1")
-    made = refusal(problem, path, asked.headers)
+    made = refusal(problem, asked.path, asked.headers)
     return Answered(made.status, headers_of(made), made.body)
 
 

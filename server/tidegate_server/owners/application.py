@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tidegate_server.owners.forwarding import Forwarding
     from tidegate_server.owners.route_lookup import RouteLookup
 
-_HEALTH, _READINESS, _METRICS = b"/healthz", b"/readyz", b"/metrics"
+_HEALTH, _READINESS, _METRICS = "/healthz", "/readyz", "/metrics"
 
 
 class OwnersApplication:
@@ -56,9 +56,6 @@ class OwnersApplication:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         path, query = scope["raw_path"], scope["query_string"]
-        if path == _HEALTH and scope["method"] in ("GET", "HEAD"):
-            await respond(send, HEALTHY)
-            return
         asked = Asked(
             scope["method"],
             path + b"?" + query if query else path,
@@ -67,8 +64,11 @@ class OwnersApplication:
             scope["client"],
             scope["scheme"],
         )
+        if asked.path == _HEALTH and asked.method in ("GET", "HEAD"):
+            await respond(send, HEALTHY)
+            return
         try:
-            forwarding = await self._of(path, asked)
+            forwarding = await self._of(asked)
             if forwarding is not None and forwarding.partition in self._own:
                 await self._own[forwarding.partition](scope, receive, send)
                 return
@@ -84,9 +84,9 @@ class OwnersApplication:
         await send({"type": "http.response.start", **start})
         await send({"type": "http.response.body", "body": made.body})
 
-    async def _of(self, path: bytes, asked: Asked) -> Forwarding | None:
+    async def _of(self, asked: Asked) -> Forwarding | None:
         """Return what asks the owner of a request; None for the page of all owners."""
-        partitions, ready = self._partitions, self._ready()
+        path, partitions, ready = asked.path, self._partitions, self._ready()
         if path == _READINESS and not ready:
             raise problem_of_reason("no-owner")
         if len(partitions) == 1:

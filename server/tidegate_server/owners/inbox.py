@@ -17,7 +17,6 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import unquote
 
 import attrs
 
@@ -63,16 +62,12 @@ _FINISH_SECONDS = 5.0
 
 def is_hot(asked: Asked) -> bool:
     """Tell whether a request is decided under its gateway's id."""
-    return retry_policy.is_hot(asked.method, _path(asked))
+    return retry_policy.is_hot(asked.method, asked.path)
 
 
 def is_repeatable(asked: Asked) -> bool:
     """Tell whether a request may be forwarded again when nobody knows whether it ran."""
-    return retry_policy.is_repeatable(asked.method, _path(asked), asked.headers)
-
-
-def _path(asked: Asked) -> str:
-    return asked.target.partition(b"?")[0].decode("latin-1")
+    return retry_policy.is_repeatable(asked.method, asked.path, asked.headers)
 
 
 @attrs.define(eq=False)
@@ -442,16 +437,15 @@ async def _answer(application: ASGIApp, asked: Asked, given: GivenId) -> Answere
 
 
 def _scope(asked: Asked, given: GivenId) -> Scope:
-    path, _, query = asked.target.partition(b"?")
     made: dict[str, Any] = {
         "type": "http",
         "asgi": {"version": "3.0", "spec_version": "2.3"},
         "http_version": "1.1",
         "method": asked.method,
         "scheme": asked.scheme,
-        "path": unquote(path.decode("latin-1")),
-        "raw_path": path,
-        "query_string": query,
+        "path": asked.path,
+        "raw_path": asked.path.encode("latin-1"),
+        "query_string": asked.query,
         "root_path": "",
         "headers": asked.headers,
         "client": asked.client,

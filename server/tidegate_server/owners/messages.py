@@ -34,6 +34,16 @@ class Asked(msgspec.Struct, array_like=True, frozen=True):
     client: tuple[str, int] | None
     scheme: str
 
+    @property
+    def path(self) -> str:
+        """The path of the target, undecoded."""
+        return self.target.partition(b"?")[0].decode("latin-1")
+
+    @property
+    def query(self) -> bytes:
+        """The query of the target, without the question mark; empty without a query."""
+        return self.target.partition(b"?")[2]
+
 
 class Answered(msgspec.Struct, array_like=True, frozen=True):
     """The answer to a request."""

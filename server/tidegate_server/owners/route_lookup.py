@@ -103,12 +103,11 @@ class RouteLookup:
         Raises:
             StoreUnavailableError: the database can't be read.
         """
-        path, _, query = asked.target.partition(b"?")
-        named = route_key_in(path.decode("latin-1"))
+        named = route_key_in(asked.path)
         if named.tenant_id is not None:
             return await self.partition_of_tenant(named.tenant_id)
         if named.challenge_id is not None:
-            return await self._of_challenge(named.challenge_id, query)
+            return await self._of_challenge(named.challenge_id, asked.query)
         credential = credential_of(asked.headers)
         if credential is not None:
             prefix = _prefix(credential)
