@@ -245,9 +245,12 @@ def test_what_a_command_says_of_partitions(world: World) -> None:
     for each in document["partitions"]:
         assert {each["owner"], each["follower"]} == {"a", "b"}
         assert each["is_level"]
+        assert each["tenants"] == 1
     shown = CliRunner().invoke(tidegate, ["cluster", "status", *arguments])
     assert shown.exit_code == 0, shown.output
     assert shown.output.count(" level ") == 2
+    shown_last = [line.split()[-1] for line in shown.output.splitlines() if " level " in line]
+    assert shown_last == ["1", "1"]
     unnamed = CliRunner().invoke(tidegate, ["cluster", "move", "a", *arguments])
     assert "name one with `--partition`" in str(unnamed.exception)
     missing = ["cluster", "move", "a", "--partition", "7", *arguments]

@@ -16,6 +16,7 @@ from tidegate_server.cli.service.settings import SettingsCommand, settings_optio
 from tidegate_server.cluster import ownership
 from tidegate_server.directory.database import database_of
 from tidegate_server.stores.migrations import current
+from tidegate_server.stores.objects import tenants
 
 if TYPE_CHECKING:
     from tidegate_server.cluster.ownership import Member, Partition, Place, View
@@ -41,19 +42,22 @@ def cluster() -> None:
 @settings_options
 @json_option
 def status(settings: Settings, as_json: bool) -> None:
-    """Show each node, and the owner and the follower of each partition.
+    """Show each node, and the owner, the follower and the tenants of each partition.
 
-    A follower is level when it has all states, so that it can take over at once.  Exits with 1 when
-    a partition has no owner.
+    A new tenant goes to the partition with the fewest.  A follower is level when it has all states,
+    so that it can take over at once.  Exits with 1 when a partition has no owner.
     """
     with _reader(settings) as reader:
         view = reader.read()
     with database_of(settings.directory, settings.store.url).connection() as connection:
-        revision = current(connection)
+        revision, load = current(connection), tenants.counts(connection)
     places = ownership.plan(view)
     nodes = [_described(each, view) for each in view.members.values()]
     nodes.sort(key=lambda each: str(each["name"]))
-    partitions = [_placed(each, places[each.number]) for each in view.partitions.values()]
+    partitions = [
+        _placed(each, places[each.number], load.get(each.number, 0))
+        for each in view.partitions.values()
+    ]
     first = {name: partitions[0][name] if partitions else None for name in ("owner", "epoch")}
     if as_json:
         print_json({**first, "revision": revision, "nodes": nodes, "partitions": partitions})
@@ -170,7 +174,7 @@ def _print(nodes: list[dict[str, Any]]) -> None:
     console.print(table)
 
 
-def _placed(partition: Partition, place: Place) -> dict[str, Any]:
+def _placed(partition: Partition, place: Place, load: int) -> dict[str, Any]:
     return {
         "partition": partition.number,
         "owner": partition.owner,
@@ -178,12 +182,13 @@ def _placed(partition: Partition, place: Place) -> dict[str, Any]:
         "is_level": place.follower in partition.level,
         "is_moving": partition.owner != place.owner,
         "epoch": partition.epoch,
+        "tenants": load,
     }
 
 
 def _print_partitions(partitions: list[dict[str, Any]]) -> None:
     table = Table(box=None)
-    for title in ("partition", "owner", "follower", "state", "epoch"):
+    for title in ("partition", "owner", "follower", "state", "epoch", "tenants"):
         table.add_column(title)
     for each in partitions:
         state = "no follower"
@@ -192,7 +197,8 @@ def _print_partitions(partitions: list[dict[str, Any]]) -> None:
         elif each["follower"]:
             state = "level" if each["is_level"] else "catching up"
         names = (each["owner"] or "-", each["follower"] or "-")
-        table.add_row(str(each["partition"]), *names, state, str(each["epoch"]))
+        numbers = (str(each["epoch"]), str(each["tenants"]))
+        table.add_row(str(each["partition"]), *names, state, *numbers)
     console.print(table)
 
 

@@ -189,6 +189,14 @@ def placements(connection: Connection, tenant_id: UUID | None = None) -> dict[UU
     return {tenant_id: partition for tenant_id, partition in found}  # noqa: C416 - rows
 
 
+def counts(connection: Connection) -> dict[int, int]:
+    """The number of tenants in each partition that has any."""
+    table = tables.tenants
+    counted = select(table.c.partition_id, func.count()).group_by(table.c.partition_id)
+    found = connection.execute(counted)
+    return {partition: count for partition, count in found}  # noqa: C416 - rows
+
+
 def least_loaded(connection: Connection, partitions: int) -> int:
     """The partition with the fewest tenants, or the first of several.
 
@@ -196,7 +204,5 @@ def least_loaded(connection: Connection, partitions: int) -> int:
         connection: a connection of the store.
         partitions: how many there are.
     """
-    table = tables.tenants
-    counted = select(table.c.partition_id, func.count()).group_by(table.c.partition_id)
-    load = {partition: count for partition, count in connection.execute(counted)}  # noqa: C416
+    load = counts(connection)
     return min(range(partitions), key=lambda each: load.get(each, 0))
