@@ -101,6 +101,39 @@ class RuleSet:
         """
 
 @final
+class AddressDatabase:
+    """An address database (MaxMind DB) that was checked whole.
+
+    Args:
+        content: of its file; a copy is kept.
+
+    Raises:
+        ValueError: it isn't a database, is damaged, or has neither countries nor autonomous
+            systems.
+    """
+
+    def __new__(cls, content: bytes) -> AddressDatabase: ...
+    @property
+    def kind(self) -> str:
+        """Its type, as its maker names it."""
+
+    @property
+    def built_at(self) -> int:
+        """When it was made, in seconds since 1970."""
+
+    @property
+    def broken(self) -> int:
+        """Lookups that found an entry that can't be used."""
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields that it gives."""
+
+class AddressDatabases:
+    """Address databases that are asked in order; the first answer counts."""
+
+    def __new__(cls, databases: list[AddressDatabase]) -> AddressDatabases: ...
+
 class Engine:
     """Active definitions: decisions out, state kept between them.  Threads may share one.
 
@@ -170,11 +203,33 @@ class Engine:
             EventError: the event is refused.
         """
 
-    def read_calls(self, bodies: list[bytes], is_runtime: list[bool], secret: bytes) -> Calls:
+    def read_calls(
+        self,
+        bodies: list[bytes],
+        is_runtime: list[bool],
+        secret: bytes,
+        databases: AddressDatabases | None = ...,
+    ) -> Calls:
         """Read hot calls, of the runtime endpoint or else of the beacon.
+
+        Args:
+            bodies: the events.
+            is_runtime: for each, whether it is of the runtime endpoint.
+            secret: the key that hashes idempotency keys.
+            databases: say where clients are; an event without `geo` gets it, and is recorded so.
 
         Raises:
             ValueError: the secret is longer than 64 bytes, or the lists differ in length.
+        """
+
+    def located(self, body: bytes, databases: AddressDatabases) -> bytes:
+        """The event with what databases know of its client as the member `geo`.
+
+        An event that has the member stays as it is, and so does one of whose client nothing is
+        known.
+
+        Raises:
+            EventError: the event is refused.
         """
 
     def apply_effects(self, effects: Iterable[bytes]) -> None:

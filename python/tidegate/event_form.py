@@ -21,6 +21,7 @@ MEMBERS = (
     "idempotency_key",
     "tenant_id",
     "agent",
+    "geo",
 )
 """The members of an event."""
 MEMBERS_OF_AGENT = (
@@ -32,6 +33,8 @@ MEMBERS_OF_AGENT = (
     "signature_problem",
 )
 """The members of ``agent``, which are text."""
+MEMBERS_OF_GEO = ("country", "asn", "as_org")
+"""The members of ``geo``: two texts, and a whole number between them."""
 REQUEST_TEXTS = (
     "method",
     "protocol",
@@ -89,12 +92,21 @@ class AgentFinding(TypedDict, total=False):
     signature_problem: str | None
 
 
+class GeoFinding(TypedDict, total=False):
+    """Where the client is, found before the decision."""
+
+    country: str | None
+    asn: int | None
+    as_org: str | None
+
+
 class Event(TypedDict, total=False):
     """One event: a request, and what the application knows about it."""
 
     request: RequestContext | None
     fields: Mapping[str, Any] | None
     agent: AgentFinding | None
+    geo: GeoFinding | None
     source: str | None
     observed_at: datetime | Timestamp | str | None
     return_url: str | None

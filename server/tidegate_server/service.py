@@ -31,6 +31,7 @@ from tidegate_server.engines.compiling import compile_newest, keep_newest
 from tidegate_server.engines.engines import Runtimes
 from tidegate_server.engines.replay import Replays
 from tidegate_server.engines.retention import Retention
+from tidegate_server.geo.databases import GeoDatabases
 from tidegate_server.hot import unrecorded
 from tidegate_server.hot.admission import Admission
 from tidegate_server.hot.hot_path import HotPath
@@ -108,6 +109,9 @@ class Service:
         base_url: the address that callers reach the service by.
         crew: the worker processes.
         peers: the owners of other partitions; None if this is the only one.
+
+    Raises:
+        SettingsError: an address database can't be used.
     """
 
     def __init__(
@@ -141,7 +145,8 @@ class Service:
             lambda: self.recorder.committed,
         )
         self._connect_runtimes()
-        self.live = LiveRuntime(store, self.runtimes, self.metrics, self.lanes)
+        self.geo = GeoDatabases.open(settings.geo.databases)
+        self.live = LiveRuntime(store, self.runtimes, self.metrics, self.lanes, self.geo)
         self._refresher = self._make_refresher()
         self._pools = pools
         self._replays = Replays(store, self._replay)
@@ -241,6 +246,7 @@ class Service:
             self._keep_house,
             self._remove_interrupted,
             self._gather_figures,
+            self.geo.run,
             retention.run,
         ):
             self.watch(work())
@@ -271,6 +277,7 @@ class Service:
             lanes=self.lanes,
             access=self.access,
             look_up=self._recorded_answers,
+            geo=self.geo,
         )
 
     def _make_refresher(self) -> Refresher | None:

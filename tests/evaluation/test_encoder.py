@@ -13,6 +13,7 @@ import pytest
 import tidegate
 from tidegate.errors import EventError
 from tidegate.evaluation.agents.registry import KNOWN_AGENTS, KnownAgent
+from tidegate.evaluation.place import Place
 from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.target import canonical_path
 from tidegate.functions.addresses import parse_network
@@ -296,14 +297,9 @@ def test_a_word_that_only_begins_like_a_known_agent_is_none() -> None:
 class Atlas:
     """Address databases that know one address."""
 
-    def country(self, address: Any) -> str:
-        return "NL" if address == ipaddress.ip_address("192.0.2.7") else ""
-
-    def asn(self, address: Any) -> int:
-        return 64_496
-
-    def as_organization(self, address: Any) -> str:
-        return "Example"
+    def find(self, address: Any) -> Place:
+        is_known = address == ipaddress.ip_address("192.0.2.7")
+        return Place("NL" if is_known else "", 64_496, "Example")
 
 
 def test_addresses_are_looked_up_where_databases_are_given() -> None:
@@ -313,6 +309,38 @@ def test_addresses_are_looked_up_where_databases_are_given() -> None:
     assert fields(event, *names, addresses=Atlas()) == ["NL", 64_496, "Example"]
     assert fields(event, *names) == ["", 0, ""]
     assert fields({}, *names, addresses=Atlas()) == ["", 0, ""]
+
+
+def test_a_stated_place_counts_instead_of_the_databases() -> None:
+    """A member `geo` with any text is the whole answer; an empty one is the same as none."""
+    names = ("derived.country", "derived.asn", "derived.as_org")
+    event = request(client_ip="192.0.2.7")
+    stated = {**event, "geo": {"country": "DE"}}
+    assert fields(stated, *names, addresses=Atlas()) == ["DE", 0, ""]
+    for empty in ({}, None, {"country": None}):
+        assert fields({**event, "geo": empty}, *names, addresses=Atlas())[0] == "NL"
+
+
+@pytest.mark.parametrize(
+    ("geo", "pointer"),
+    [
+        ({"country": "nl"}, "/geo/country"),
+        ({"country": "NLD"}, "/geo/country"),
+        ({"asn": "AS64496"}, "/geo/asn"),
+        ({"asn": 4_294_967_296}, "/geo/asn"),
+        ({"asn": "9" * 5_000}, "/geo/asn"),
+        ({"city": "Delft"}, "/geo/city"),
+    ],
+)
+def test_a_place_that_can_t_be_used_is_refused_where_it_is_read(
+    geo: dict[str, Any], pointer: str
+) -> None:
+    """An expression that reads the country gets an error; other events pass."""
+    event = {"geo": geo}
+    with pytest.raises(EventError) as raised:
+        fields(event, "derived.as_org")
+    assert raised.value.pointer == pointer
+    assert fields(event, "source") == [""]
 
 
 @pytest.mark.parametrize(

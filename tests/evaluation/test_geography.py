@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tidegate.evaluation.geography import AddressDatabases
+from tidegate.evaluation.place import Place
 
 ADDRESS = ipaddress.ip_address("192.0.2.1")
 
@@ -36,18 +37,28 @@ def test_the_first_database_that_knows_answers() -> None:
             {"autonomous_system_organization": "Example"},
         )
     )
-    assert databases.country(ADDRESS) == "NL"
-    assert databases.asn(ADDRESS) == 64_496
-    assert databases.as_organization(ADDRESS) == "Example"
+    assert databases.find(ADDRESS) == Place("NL", 64_496, "Example")
 
 
 @pytest.mark.parametrize(
-    "entry", [None, {}, [], "NL", {"country": "NL"}, {"country": {"iso_code": 5}}, ValueError("v6")]
+    "entry",
+    [
+        None,
+        {},
+        [],
+        "NL",
+        {"country": "NL"},
+        {"country": {"iso_code": 5}},
+        ValueError("v6"),
+        {"country": {"iso_code": "Netherlands"}},
+        {"autonomous_system_number": 2**32},
+        {"autonomous_system_organization": "x" * 257},
+    ],
 )
 def test_a_broken_entry_is_no_answer(entry: Any) -> None:
     """A broken database entry counts as no answer, and the event is not refused."""
     databases = AddressDatabases([Database(entry)])
-    assert (databases.country(ADDRESS), databases.asn(ADDRESS)) == ("", 0)
+    assert databases.find(ADDRESS) == Place()
 
 
 def test_content_that_is_no_database_is_refused() -> None:

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from tidegate.errors import EventError
+from tidegate.evaluation import place
 from tidegate.evaluation.agents.agent import Agent, agent_of, check_finding
 from tidegate.evaluation.agents.user_agents import (
     ROBOT_DEVICE,
@@ -19,6 +20,7 @@ from tidegate.evaluation.agents.user_agents import (
 from tidegate.evaluation.clients import Client, client_of
 from tidegate.evaluation.event import RawEvent, read_event
 from tidegate.evaluation.json_text import json_value, read_json
+from tidegate.evaluation.place import Place
 from tidegate.evaluation.target import (
     Target,
     canonical_path,
@@ -57,9 +59,7 @@ Source: TypeAlias = tuple[str, ...]
 class AddressLookup(Protocol):
     """Lookups in address databases; see ``geography.AddressDatabases``."""
 
-    def country(self, address: Address) -> str: ...
-    def asn(self, address: Address) -> int: ...
-    def as_organization(self, address: Address) -> str: ...
+    def find(self, address: Address) -> Place: ...
 
 
 def encode(
@@ -92,6 +92,8 @@ def encode(
         request.check_query()
     if not _OF_THE_AGENT.isdisjoint(names):
         check_finding(request.finding())
+    if not _OF_THE_PLACE.isdisjoint(names):
+        place.check_finding(request.stated_place())
     record: dict[str, Any] = {}
     for name in names:
         found: tuple[Any, ...] = ()
@@ -240,11 +242,18 @@ class _Request:
         user_agent = self.text_or_header("user_agent", "user-agent")
         return agent_of(self.finding(), claimed_agent(user_agent), self.client_address())
 
-    def looked_up(self, lookup: Callable[[AddressLookup, Address], Any], absent: Any) -> Any:
+    def stated_place(self) -> dict[str, str]:
+        return _joined(self.values("geo"))
+
+    def place(self) -> Place:
+        """The place that the event states, or else that databases know."""
+        finding = self.stated_place()
+        if finding:
+            return place.stated(finding)
         address = self.client_address()
         if self.addresses is None or address is None:
-            return absent
-        return lookup(self.addresses, address)
+            return Place()
+        return self.addresses.find(address)
 
 
 def _extension(path: str) -> str:
@@ -369,12 +378,13 @@ _FIELDS: Mapping[str, Callable[[_Request], tuple[Any, ...]]] = {
     "agent.claims": lambda r: (r.agent().claims,),
     "agent.is_provable": lambda r: (r.agent().is_provable,),
     "agent.signature_problem": lambda r: (r.agent().signature_problem,),
-    "derived.country": lambda r: (r.looked_up(lambda a, ip: a.country(ip), ""),),
-    "derived.asn": lambda r: (r.looked_up(lambda a, ip: a.asn(ip), 0),),
-    "derived.as_org": lambda r: (r.looked_up(lambda a, ip: a.as_organization(ip), ""),),
+    "derived.country": lambda r: (r.place().country,),
+    "derived.asn": lambda r: (r.place().asn,),
+    "derived.as_org": lambda r: (r.place().organization,),
 }
 """Every field of the model: its value in a one-element tuple, or ``()`` if it is absent."""
 _OF_THE_AGENT = frozenset(name for name in _FIELDS if name.startswith("agent."))
+_OF_THE_PLACE = frozenset({"derived.country", "derived.asn", "derived.as_org"})
 
 
 class _NotedHeaders(dict[str, str]):
@@ -401,7 +411,7 @@ class _NotedMaps(dict[str, Any]):
         self._found = found
 
     def __missing__(self, name: str) -> dict[str, Any]:
-        if name != "agent":  # its members have names of the model
+        if name not in ("agent", "geo"):  # their members have names of the model
             self._found.add(("fields",) if name == "fields" else ("request", name))
         return {}
 

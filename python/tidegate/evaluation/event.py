@@ -27,8 +27,8 @@ class RawEvent:
     """The members of an event.
 
     ``texts`` has those that are present, ``maps`` the values of objects in order (including
-    ``fields`` and ``agent``), ``body`` the node of ``fields.body`` if it is text, object or array,
-    ``members`` everything else in the event, by name.
+    ``fields``, ``agent`` and ``geo``), ``body`` the node of ``fields.body`` if it is text, object
+    or array, ``members`` everything else in the event, by name.
     """
 
     texts: Mapping[str, str]
@@ -72,8 +72,8 @@ def read_event(
     has_body = body is not None and body.kind in {"string", "array", "object"}
     plain = {name: node for name, node in fields.items() if not (name == "body" and _nests(node))}
     maps["fields"] = _values(Node("object", plain), ["fields"])
-    agent = None if "agent" in variables else members.get("agent")
-    maps["agent"] = _values(agent, ["agent"])
+    for name in ("agent", "geo"):
+        maps[name] = _values(None if name in variables else members.get(name), [name])
     return RawEvent(
         texts={name: text for name, text in texts.items() if text is not None},
         maps=maps,
@@ -167,7 +167,7 @@ def _read_part(event: Mapping[str, Any], variables: frozenset[str]) -> Mapping[s
     return part
 
 
-_MEMBERS = (*EVENT_TEXTS, "observed_at", "request", "fields", "agent")
+_MEMBERS = (*EVENT_TEXTS, "observed_at", "request", "fields", "agent", "geo")
 
 # --- from Python ----------------------------------------------------------------------
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from tidegate.evaluation.place import COUNTRY, MAX_ASN, Place
+from tidegate.values import utf8_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tidegate.values import Address
+
+T = TypeVar("T")
+MAX_ORGANIZATION_BYTES = 256
+"""The longest name of an organization that is used."""
 
 
 class Reader(Protocol):
@@ -46,27 +53,30 @@ class AddressDatabases:
         except maxminddb.InvalidDatabaseError as error:
             raise ValueError(f"not an address database: {error}") from error
 
-    def country(self, address: Address) -> str:
-        """The ISO code of the country, ``""`` if unknown."""
-        return str(self._find(str, address, "country", "iso_code") or "")
-
-    def asn(self, address: Address) -> int:
-        """The number of the autonomous system, 0 if unknown."""
-        return int(self._find(int, address, "autonomous_system_number") or 0)
-
-    def as_organization(self, address: Address) -> str:
-        """The organisation of the autonomous system, ``""`` if unknown."""
-        return str(self._find(str, address, "autonomous_system_organization") or "")
-
-    def _find(self, wanted: type, address: Address, *keys: str) -> Any:
+    def find(self, address: Address) -> Place:
+        """What is known of an address."""
+        found = Place()
         for reader in self._readers:
             try:
-                found = reader.get(address)
+                entry = reader.get(address)
             # A database with IPv4 addresses only, or a corrupt one (the reader's own error).
             except (ValueError, RuntimeError):
                 continue
-            for key in keys:
-                found = found.get(key) if isinstance(found, dict) else None
-            if type(found) is wanted:
-                return found
-        return None
+            found = found.completed_by(_place(entry))
+        return found
+
+
+def _place(entry: Any) -> Place:
+    country = _member(str, _member(dict, entry, "country"), "iso_code")
+    number = _member(int, entry, "autonomous_system_number")
+    organization = _member(str, entry, "autonomous_system_organization") or ""
+    return Place(
+        country if country and COUNTRY.fullmatch(country) else "",
+        number if number and number <= MAX_ASN else 0,
+        organization if utf8_length(organization) <= MAX_ORGANIZATION_BYTES else "",
+    )
+
+
+def _member(wanted: type[T], entry: Any, key: str) -> T | None:
+    found = entry.get(key) if isinstance(entry, dict) else None
+    return found if type(found) is wanted else None

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 import attrs
 import orjson
 
-from tidegate._native import Calls, PlainForm, Redactor, RuleSet
+from tidegate._native import (
+    AddressDatabase,
+    AddressDatabases,
+    Calls,
+    PlainForm,
+    Redactor,
+    RuleSet,
+)
 from tidegate._native import Engine as NativeEngine
 from tidegate._native import ProofKeys as NativeProofKeys
 from tidegate.evaluation.document import Compiled, Document
@@ -23,6 +30,8 @@ if TYPE_CHECKING:
     from tidegate.evaluation.envelope import Context
 
 __all__ = [
+    "AddressDatabase",
+    "AddressDatabases",
     "Block",
     "Calls",
     "NativeEngine",

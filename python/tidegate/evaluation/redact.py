@@ -18,7 +18,12 @@ from tidegate.evaluation.event import EVENT_TEXTS
 from tidegate.evaluation.json_text import Node, read_json
 from tidegate.evaluation.secrets.names import ROUNDS, Kind, Names, decoded_name, is_secret_of
 from tidegate.evaluation.secrets.values import is_card, spans
-from tidegate.event_form import MEMBERS_OF_AGENT, REQUEST_MAPS, REQUEST_TEXTS
+from tidegate.event_form import (
+    MEMBERS_OF_AGENT,
+    MEMBERS_OF_GEO,
+    REQUEST_MAPS,
+    REQUEST_TEXTS,
+)
 from tidegate.functions.text import lower, percent_decoded
 from tidegate.limits import DEFAULT
 from tidegate.values import utf8_length
@@ -32,11 +37,13 @@ _SHOWN = 32
 _HASH = "hmac:"
 _REDACTED = re.compile(_HASH + "[0-9a-f]{32}")
 _KNOWN = {
-    "event": {*EVENT_TEXTS, "observed_at", "request", "fields", "agent"},
+    "event": {*EVENT_TEXTS, "observed_at", "request", "fields", "agent", "geo"},
     "request": {*REQUEST_TEXTS, *REQUEST_MAPS},
     "agent": {*MEMBERS_OF_AGENT},
+    "geo": {*MEMBERS_OF_GEO},
 }
-_PLACES = {"request", "headers", "cookies", "fields", "query_params", "link", "search", "agent"}
+_PLACES = {"request", "headers", "cookies", "fields", "query_params", "link", "search"}
+_PLACES |= {"agent", "geo"}
 _HAVE_NAMES = {"request", "fields", *REQUEST_MAPS}
 """Known members whose own members have arbitrary names."""
 _LINKS = {("event", "return_url"), ("request", "path"), ("request", "referer")}

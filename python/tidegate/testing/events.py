@@ -71,6 +71,11 @@ _FINDINGS: tuple[dict[str, str | None], ...] = (
     {"signature_problem": "expired", "claims": "https://agent.example"},
     {"claims": "Shopbot", "operator": None}, {},
 )  # fmt: skip
+_PLACES: tuple[Any, ...] = (
+    {"country": "NL", "asn": 64_496, "as_org": "Example"}, {"asn": "0012"}, {"country": "T1"},
+    {"country": "", "asn": "", "as_org": None}, {"as_org": ["One", "Two"]}, {}, None,
+    {"asn": 4_294_967_296}, {"country": "nl"}, {"city": "Delft"},
+)  # fmt: skip
 _PUBLISHED = ("66.249.66.1", "2001:4860:4801:10::1", "4.151.71.180")
 """Addresses that operators of agents publish."""
 _ADDRESSES = (
@@ -114,6 +119,7 @@ class EventGenerator:
             request=self._request,
             fields=self._fields,
             agent=partial(pick, self._choices, _FINDINGS),
+            geo=partial(pick, self._choices, _PLACES),
         )
         for name, kind in self._variables.items():
             if happens(self._choices, 80):

@@ -10,6 +10,8 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FACTS", functions::facts(module.py())?)?;
+    module.add_class::<classes::address_databases::PyAddressDatabase>()?;
+    module.add_class::<classes::address_databases::PyAddressDatabases>()?;
     module.add_class::<classes::engine::PyEngine>()?;
     module.add_class::<classes::engine::PyFrozen>()?;
     module.add_class::<classes::calls::PyCalls>()?;

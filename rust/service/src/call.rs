@@ -5,6 +5,7 @@ use blake2b_simd::Params;
 use bumpalo::Bump;
 
 use tidegate_core::engine::Engine;
+use tidegate_core::event::client::geo::AddressDatabases;
 use tidegate_core::event::strictness::return_url_refusal;
 use tidegate_core::event::{self, RawEvent};
 use tidegate_core::json::Reader;
@@ -94,6 +95,9 @@ pub struct Call<'a> {
 impl<'a> Call<'a> {
     /// Reads the event of a call of the engine's tenant.
     ///
+    /// # Arguments
+    /// * `databases` - say where the client is; the event that is recorded states it.
+    ///
     /// # Errors
     /// The call is rejected.
     pub fn read(
@@ -101,10 +105,11 @@ impl<'a> Call<'a> {
         endpoint: Endpoint,
         body: &'a [u8],
         hasher: &KeyHasher,
+        databases: Option<&AddressDatabases>,
         arena: &'a Bump,
     ) -> Result<Self, Refusal> {
         let definitions = engine.definitions();
-        let event = event::read(body, &definitions.layout, arena, &definitions.limits)
+        let mut event = event::read(body, &definitions.layout, arena, &definitions.limits)
             .map_err(Refusal::Event)?;
         let tenant = definitions.tenant.as_bytes();
         if event.tenant_id.is_some_and(|text| !names(tenant, text)) {
@@ -130,7 +135,8 @@ impl<'a> Call<'a> {
             }
             None => None,
         };
-        Ok(Self { endpoint, body, event, idempotency })
+        let located = engine.locate(body, &mut event, databases, arena);
+        Ok(Self { endpoint, body: located.unwrap_or(body), event, idempotency })
     }
 }
 

@@ -16,6 +16,7 @@ import attrs
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from tidegate_server.engines.figures import EngineFigures, policy_names, store_figures
+from tidegate_server.geo.databases import GeoDatabases
 from tidegate_server.hot.metrics import Families, Shown, build_page, page, process_page
 from tidegate_server.hot.recorder import unavailable
 from tidegate_server.http.ids import new_id
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from tidegate_server.engines.compiled import Names
     from tidegate_server.engines.engines import Runtimes
     from tidegate_server.engines.tenant import Tenant
+    from tidegate_server.geo.databases import GeoDatabase
     from tidegate_server.hot.metrics import HotMetrics
     from tidegate_server.hot.recorder import Recorder
     from tidegate_server.publishing.publisher import Publisher
@@ -59,6 +61,9 @@ class Runtime(Engines, Protocol):
 
     def metrics(self, shown: Shown) -> bytes:
         """Return figures in Prometheus' text format."""
+
+    def databases(self) -> Sequence[GeoDatabase]:
+        """Return the state of the address databases."""
 
     def find(self, tenant_id: UUID) -> Tenant | None:
         """Return an active tenant; None if it isn't active."""
@@ -122,6 +127,15 @@ class NoRuntime:
     def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:  # noqa: ARG002
         return None
 
+    def located(self, tenant_id: UUID, event: bytes) -> bytes:  # noqa: ARG002
+        return event
+
+    def located_fields(self) -> frozenset[str]:
+        return frozenset()
+
+    def databases(self) -> Sequence[GeoDatabase]:
+        return ()
+
     def evictions(self, tenant_id: UUID) -> int:  # noqa: ARG002
         return 0
 
@@ -155,6 +169,7 @@ class LiveRuntime:
     Attributes:
         is_ready: whether decisions are accepted: after the start, before the stop.
         lanes: the queues of the tenants' calls.
+        geo: the address databases.
         lost_decisions: lost entries of the log, found at the start or earlier.
         recorder: writes to the log, from the start on.
         publisher: exports decisions, from the start on, if configured.
@@ -167,6 +182,7 @@ class LiveRuntime:
     _runtimes: Runtimes
     _metrics: HotMetrics
     lanes: Lanes = attrs.field(factory=Lanes)
+    geo: GeoDatabases = attrs.field(factory=lambda: GeoDatabases([]))
     is_ready: bool = False
     lost_decisions: int = 0
     recorder: Recorder | None = None
@@ -228,6 +244,21 @@ class LiveRuntime:
         """See :class:`Runtime`."""
         tenant = self.find(tenant_id)
         return None if tenant is None else tenant.engine.state_of(event, at)
+
+    def located(self, tenant_id: UUID, event: bytes) -> bytes:
+        """See :class:`Runtime`."""
+        tenant, databases = self.find(tenant_id), self.geo.current
+        if tenant is None or databases is None:
+            return event
+        return tenant.engine.located(event, databases)
+
+    def located_fields(self) -> frozenset[str]:
+        """See :class:`Runtime`."""
+        return self.geo.fields
+
+    def databases(self) -> Sequence[GeoDatabase]:
+        """See :class:`Runtime`."""
+        return self.geo.state()
 
     def evictions(self, tenant_id: UUID) -> int:
         """See :class:`Runtime`."""
@@ -395,6 +426,7 @@ class LiveRuntime:
                 "Decisions answered that are not in the log (relaxed durability).",
                 unrecorded,
             ),
+            *self.geo.figures(),
             *published(self.publisher),
             self._refreshed(),
             self._alerted(),

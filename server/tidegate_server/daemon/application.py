@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import orjson
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
@@ -80,6 +81,7 @@ class DaemonAnswers:
             "dropped": daemon.spool.dropped,
             "fail_open_alarm": daemon.budget.alarm,
             "entities": daemon.local.stats()["keys"],
+            "address_databases": [attrs.asdict(each) for each in daemon.geo.state()],
         }
 
 

@@ -53,6 +53,7 @@ class DaemonFigures:
             ("fail_open_decisions", "Let through by the fail mode.", daemon.budget.total),
         ):
             yield CounterMetricFamily(f"tidegate_daemon_{name}", text, float(value))
+        yield from daemon.geo.figures()
         yield from self._enforcement()
 
     def _enforcement(self) -> Iterator[Metric]:

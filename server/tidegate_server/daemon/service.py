@@ -27,6 +27,7 @@ from tidegate_server.daemon.local import LocalTenant
 from tidegate_server.daemon.origin import Origin, OriginError
 from tidegate_server.daemon.spool import Spool
 from tidegate_server.daemon.tickets import answers_with_tickets
+from tidegate_server.geo.databases import GeoDatabases
 from tidegate_server.hot.admission import Admission
 from tidegate_server.hot.hot_path import HotPath
 from tidegate_server.hot.idempotency import KEPT, IdempotencyKeys, Recorded
@@ -87,6 +88,7 @@ class Daemon:
     Raises:
         StoreUnavailableError: the spool cannot be opened.
         ValueError: the service's address is invalid.
+        SettingsError: an address database can't be used.
     """
 
     def __init__(self, settings: Settings, home: Home) -> None:
@@ -94,6 +96,7 @@ class Daemon:
         self._transport = Transport(
             settings.remote.url, home.api_key, tls=None, allow_http=settings.daemon.allow_http
         )
+        self.geo = GeoDatabases.open(settings.geo.databases)
         self.settings = settings
         self.home = home
         self.cache = Cache.of(home.cache, home.api_key)
@@ -158,6 +161,7 @@ class Daemon:
         self.watch(self.forwarding.run())
         self.watch(self._acknowledge())
         self.watch(self._keep_house())
+        self.watch(self.geo.run())
         return HotPath(
             admission=self.admission,
             runtimes=self.local,  # type: ignore[arg-type]
@@ -167,6 +171,7 @@ class Daemon:
             base_url=self._base_url,
             lanes=self.lanes,
             answers_of=self._answers_of,
+            geo=self.geo,
         )
 
     async def stop(self) -> None:

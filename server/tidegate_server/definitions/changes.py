@@ -105,6 +105,7 @@ def load_present(call: Call) -> DefinitionSet:
     known = call.app.known
     with call.app.store.read() as connection:
         present = load_set(connection, call.tenant_id, known.newest(call.tenant_id))
+    present = attrs.evolve(present, located=call.app.runtime.located_fields())
     if present.active is not None and present.active.covers(present.objects):
         return present
     try:

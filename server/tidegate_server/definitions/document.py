@@ -69,7 +69,8 @@ def replace(call: Call) -> Answer:
         else:
             settings = None
         call.app.known.checked(call.tenant_id, compilation)
-        found = [*warnings_of(compilation), *challenged(call, source, changes)]
+        located = call.app.runtime.located_fields()
+        found = [*warnings_of(compilation, located), *challenged(call, source, changes)]
         outcome[:] = [(present.revision, found, changes)]
         if query.dry_run or not changes:
             return None

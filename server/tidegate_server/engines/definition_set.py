@@ -39,11 +39,11 @@ _CONFLICTS = frozenset({"duplicate-name", "duplicate-slug", "duplicate-id"})
 FEW = 100
 """Objects that are parsed with each change rather than kept parsed."""
 _NO_DATABASE = (
-    "the service has no address database",
-    "send the value in `fields`, as the proxy or the application knows it",
+    "no address database is configured, so only events that state `geo` have it",
+    "set `geo.databases`, or send `geo` as the proxy or the application knows it",
 )
-EMPTY_FIELDS = dict.fromkeys(("derived.country", "derived.asn", "derived.as_org"), _NO_DATABASE)
-"""Fields that events never have in the service, with the reason and the remedy."""
+LOCATED_FIELDS = ("derived.country", "derived.asn", "derived.as_org")
+"""Fields that address databases give."""
 _SECTIONS = {kind.section: kind for kind in KINDS.values()}
 
 
@@ -107,6 +107,7 @@ class DefinitionSet:
         objects: the objects, by section.
         active: the definitions that decide now.
         generation: their generation among the tenant's definitions in the store.
+        located: the fields that address databases give.
     """
 
     tenant: Tenant
@@ -114,6 +115,7 @@ class DefinitionSet:
     objects: Mapping[str, tuple[Definition, ...]]
     active: ActiveDefinitions | None = None
     generation: int = 0
+    located: Collection[str] = ()
 
     @property
     def tenant_id(self) -> UUID:
@@ -222,7 +224,11 @@ class DefinitionSet:
         found = _of_object(
             shown,
             # An object is saved before anything can use it.
-            (each for each in warnings_of(compilation, place) if each.code != NEVER_USED),
+            (
+                each
+                for each in warnings_of(compilation, self.located, place)
+                if each.code != NEVER_USED
+            ),
             place,
         )
         source = compilation.compiled.source
@@ -233,7 +239,7 @@ class DefinitionSet:
     def findings(self) -> Iterator[tuple[DefinitionKind, Definition, tuple[Finding, ...]]]:
         """Yield the objects that have warnings, with pointers into their wire form."""
         compilation = read_document(self.to_read(entries=False), self.compilation, lint="")
-        return self.by_object(warnings_of(compilation))
+        return self.by_object(warnings_of(compilation, self.located))
 
     def by_object(
         self, found: Iterable[Finding]
@@ -289,14 +295,26 @@ class DefinitionSet:
         return made
 
 
-def warnings_of(compilation: Compilation, about: str = "") -> tuple[Finding, ...]:
+def empty_fields(located: Collection[str]) -> Mapping[str, tuple[str, str]]:
+    """Return fields that no address database gives, with the reason and the remedy.
+
+    Args:
+        located: the fields that address databases give.
+    """
+    return {name: _NO_DATABASE for name in LOCATED_FIELDS if name not in located}
+
+
+def warnings_of(
+    compilation: Compilation, located: Collection[str], about: str = ""
+) -> tuple[Finding, ...]:
     """Return the findings about definitions, and about fields that are empty in the service.
 
     Args:
         compilation: definitions that were read with their findings.
+        located: the fields that address databases give.
         about: the JSON pointer of the object they are about; all by default.
     """
-    return (*compilation.findings, *absent(compilation, EMPTY_FIELDS, about))
+    return (*compilation.findings, *absent(compilation, empty_fields(located), about))
 
 
 def load_set(

@@ -17,7 +17,7 @@ from tidegate.policy.shown_proof import to_records
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from tidegate.evaluation.native import Calls, Redactor
+    from tidegate.evaluation.native import AddressDatabases, Calls, Redactor
     from tidegate.policy.decision import EngineDecision
     from tidegate.policy.definitions.keys import Part
     from tidegate.policy.proofs import ProofKeys
@@ -49,7 +49,13 @@ class Serving(Deciding):
         at = self._at(received_at)
         return Served(*self._backend.serve(body, at, decision_id, to_records(proofs)))
 
-    def read_calls(self, bodies: list[bytes], needs_content: list[bool], hash_key: bytes) -> Calls:
+    def read_calls(
+        self,
+        bodies: list[bytes],
+        needs_content: list[bool],
+        hash_key: bytes,
+        databases: AddressDatabases | None = None,
+    ) -> Calls:
         """Parse hot-path calls of the tenant, to be decided on together.
 
         Args:
@@ -57,6 +63,7 @@ class Serving(Deciding):
             needs_content: for each, whether it is a call for a decision, which needs a non-empty
                 event, or one of the beacon.
             hash_key: key for hashing idempotency keys, at most 64 bytes.
+            databases: say where clients are; events that don't state it are recorded with it.
 
         Raises:
             TidegateError: the native evaluator isn't the one that decides.
@@ -65,8 +72,20 @@ class Serving(Deciding):
         read = getattr(self._backend, "read_calls", None)
         if read is None:
             raise TidegateError("only the native evaluator decides on calls together")
-        calls: Calls = read(bodies, needs_content, hash_key)
+        calls: Calls = read(bodies, needs_content, hash_key, databases)
         return calls
+
+    def located(self, event: bytes, databases: AddressDatabases) -> bytes:
+        """Return an event as :meth:`read_calls` has it recorded.
+
+        Raises:
+            EventError: the event is rejected.
+        """
+        locate = getattr(self._backend, "located", None)
+        if locate is None:
+            raise TidegateError("only the native evaluator looks up clients")
+        located: bytes = locate(event, databases)
+        return located
 
     def apply_effects(self, effects: Iterable[bytes]) -> None:
         """Repeat served decisions, in order, by their effects alone.

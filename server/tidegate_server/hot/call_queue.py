@@ -25,6 +25,7 @@ from uuid_utils import uuid7
 from tidegate.errors import EventError
 from tidegate.evaluation.clients import PROBLEMS
 from tidegate.evaluation.native import Block
+from tidegate_server.geo.databases import GeoDatabases
 from tidegate_server.hot.recorder import unavailable
 from tidegate_server.hot.signed_calls import Signatures, signed_among
 from tidegate_server.http.answer import Answer
@@ -103,6 +104,8 @@ class CallQueue:
     lanes: Lanes
     answers_of: Callable[[Block], Sequence[bytes | None]] = attrgetter("answers")
     """Returns the answers to the callers of a block's decisions."""
+    geo: GeoDatabases = attrs.field(factory=lambda: GeoDatabases([]))
+    """Says where clients are."""
     signatures: Signatures = attrs.field(init=False)
     """Finds what the signatures of agents prove."""
     _arrived: list[HotCall] = attrs.field(factory=list, init=False)
@@ -251,6 +254,7 @@ class CallQueue:
                     [call.body for call in calls],
                     [call.endpoint.needs_content for call in calls],
                     self.idempotency.hash_key,
+                    self.geo.current,
                 )
             )
         except Exception as error:

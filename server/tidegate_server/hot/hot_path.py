@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 from uuid_utils import uuid7
 
+from tidegate_server.geo.databases import GeoDatabases
 from tidegate_server.hot.call_queue import CallQueue
 from tidegate_server.http.access_log import AccessLog
 from tidegate_server.http.answer import Answer
@@ -96,6 +97,8 @@ class HotPath:
     """Returns the answers to the callers of a block's decisions."""
     look_up: Callable[[UUID, Sequence[bytes]], Mapping[bytes, bytes]] = _nothing
     """Returns the answers of a tenant's decisions in the log, by id; called on a worker thread."""
+    geo: GeoDatabases = attrs.field(factory=lambda: GeoDatabases([]))
+    """Says where clients are."""
     queue: CallQueue = attrs.field(init=False, repr=False)
 
     @queue.default
@@ -110,6 +113,7 @@ class HotPath:
             self.clock,
             self.lanes,
             self.answers_of,
+            self.geo,
         )
 
     def of(self, credential: bytes | None) -> HotPath:  # noqa: ARG002 - the same form for all

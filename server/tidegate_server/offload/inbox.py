@@ -43,6 +43,16 @@ class Engines(Protocol):
             EventError: the event is refused.
         """
 
+    def located(self, tenant_id: UUID, event: bytes) -> bytes:
+        """Return an event that states where its client is, as far as address databases know.
+
+        Raises:
+            EventError: the event is refused.
+        """
+
+    def located_fields(self) -> frozenset[str]:
+        """Return the fields that address databases give."""
+
     def evictions(self, tenant_id: UUID) -> int:
         """Return how many entities a tenant's engine has forgotten since its state was new."""
 
@@ -96,6 +106,14 @@ class Inbox(Generic[A]):
     def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
         """Return the engine's state of an event's entities; None without an engine."""
         return self.application.runtime.state_of(tenant_id, event, at)
+
+    def located(self, tenant_id: UUID, event: bytes) -> bytes:
+        """Return an event that states where its client is."""
+        return self.application.runtime.located(tenant_id, event)
+
+    def located_fields(self) -> frozenset[str]:
+        """Return the fields that address databases give."""
+        return self.application.runtime.located_fields()
 
     def evictions(self, tenant_id: UUID) -> int:
         """Return how many entities the engine has forgotten."""

@@ -13,7 +13,7 @@ from tidegate.language.tree.schema import FIELD_MODEL
 from tidegate.policy.definitions.redaction import Redaction
 from tidegate_server.control.call import Answer, Call
 from tidegate_server.control.pages import page_after, page_of
-from tidegate_server.engines.definition_set import EMPTY_FIELDS
+from tidegate_server.engines.definition_set import empty_fields
 from tidegate_server.engines.derived_reads import learned
 from tidegate_server.operators.permissions import Permission, may
 from tidegate_server.stores.index import catalog
@@ -128,12 +128,13 @@ def list_(call: Call) -> Answer:
 
 def _fields(connection: Connection, call: Call) -> Iterator[wire_catalog.CatalogField]:
     examples = _Examples.for_(call)
+    empty = empty_fields(call.app.runtime.located_fields())
     for name, kind in FIELD_MODEL.items():
         group: Literal["captured", "derived"] = (
             "derived" if name.startswith("derived.") else "captured"
         )
-        reason, _ = EMPTY_FIELDS.get(name, ("", ""))
-        description = DESCRIPTIONS[name] + (f"; always empty: {reason}" if reason else "")
+        reason, _ = empty.get(name, ("", ""))
+        description = DESCRIPTIONS[name] + (f"; {reason}" if reason else "")
         yield _unseen(call.tenant_id, name, str(kind), group, description)
     for each in definitions.of_tenant(connection, call.tenant_id):
         if each.kind == ACTION.name:

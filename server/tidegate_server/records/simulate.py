@@ -64,6 +64,7 @@ def _explained(call: Call, definitions: Definitions, event: bytes) -> Explanatio
         proof_keys=proof_keys_of(call.tenant_id, keys),
     )
     try:
+        event = call.app.runtime.located(call.tenant_id, event)
         state = call.app.runtime.state_of(call.tenant_id, event, call.now)
         if state is not None:
             engine.load_state(state)

@@ -55,6 +55,16 @@ def read_status(call: Call) -> Answer:
             waiting=waiting,
             last_snapshot_at=wire_common.optional_time(taken_at),
             daemons=seen,
+            address_databases=tuple(
+                wire_results.AddressDatabase(
+                    name=each.name,
+                    type=each.kind,
+                    built_at=wire_common.time_text(each.built_at * 1_000_000_000),
+                    fields=each.fields,
+                    problem=each.problem or None,
+                )
+                for each in call.app.runtime.databases()
+            ),
         )
     )
 

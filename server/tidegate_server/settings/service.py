@@ -16,6 +16,18 @@ _PER_MINUTE = Between(1, 100_000_000)
 
 
 @ts.settings
+class GeoSettings:
+    """Where clients are."""
+
+    databases: str = ts.option(
+        default="",
+        help="Address databases in MaxMind's format that give country, AS number and organization "
+        "of clients: paths of files, with commas between. The first that knows an answer counts. "
+        "A file that is replaced is read again.",
+    )
+
+
+@ts.settings
 class ServerSettings:
     """The address of the server, and how it listens."""
 

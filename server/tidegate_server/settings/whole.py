@@ -19,6 +19,7 @@ from tidegate_server.settings.outbound import (
 from tidegate_server.settings.service import (
     CatalogSettings,
     ConsoleSettings,
+    GeoSettings,
     LogSettings,
     MetricsSettings,
     ServerSettings,
@@ -34,6 +35,7 @@ class DaemonProcessSettings:
     daemon: DaemonSettings = DaemonSettings()
     remote: RemoteSettings = RemoteSettings()
     log: LogSettings = LogSettings()
+    geo: GeoSettings = GeoSettings()
 
 
 @ts.settings
@@ -50,6 +52,7 @@ class Settings:
     metrics: MetricsSettings = MetricsSettings()
     publish: PublishSettings = PublishSettings()
     lists: ListsSettings = ListsSettings()
+    geo: GeoSettings = GeoSettings()
     alerts: AlertsSettings = AlertsSettings()
     challenge: ChallengeSettings = ChallengeSettings()
     workers: WorkersSettings = WorkersSettings()

@@ -67,6 +67,19 @@ class AgentFinding:
 
 
 @attrs.frozen(kw_only=True)
+class GeoFinding:
+    """Where the client is; without it, the service looks it up in its address databases."""
+
+    country: Annotated[
+        str | None, Meta(pattern="^([A-Z0-9]{2})?$", description="a code of two letters, ISO 3166")
+    ] = None
+    asn: Annotated[
+        int | None, Meta(ge=0, le=4_294_967_295, description="of the autonomous system")
+    ] = None
+    as_org: Annotated[str | None, Meta(description="the organization that runs it")] = None
+
+
+@attrs.frozen(kw_only=True)
 class Event:
     """One event.  Other members are kept, and read where they are declared as variables."""
 
@@ -85,6 +98,7 @@ class Event:
     request: EventRequest | None = None
     fields: Texts | None = None
     agent: AgentFinding | None = None
+    geo: GeoFinding | None = None
 
 
 @attrs.frozen(kw_only=True)

@@ -92,6 +92,20 @@ class TimelineStep(Counts):
 
 
 @attrs.frozen(kw_only=True)
+class AddressDatabase:
+    """A database that gives country or network of clients."""
+
+    name: Annotated[str, Meta(description="of its file")]
+    type: Annotated[str, Meta(description="as its maker names it")]
+    built_at: Annotated[Time, Meta(description="when it was made")]
+    fields: Annotated[tuple[str, ...], Meta(description="the fields that it gives")]
+    problem: Annotated[
+        str | None,
+        Meta(description="why the present file can't be used; the content before stays in use"),
+    ]
+
+
+@attrs.frozen(kw_only=True)
 class Status:
     """The status of the service for a tenant."""
 
@@ -108,3 +122,6 @@ class Status:
     ]
     last_snapshot_at: Time | None
     daemons: Annotated[int, Meta(description="seen in the last five minutes")]
+    address_databases: Annotated[
+        tuple[AddressDatabase, ...], Meta(description="those that say where clients are")
+    ]

@@ -201,6 +201,14 @@ class _Runtime(NoRuntime):
         state: bytes | None = self._asking("state_of", tenant_id, event, at)
         return state
 
+    def located(self, tenant_id: UUID, event: bytes) -> bytes:
+        located: bytes = self._asking("located", tenant_id, event)
+        return located
+
+    def located_fields(self) -> frozenset[str]:
+        found: frozenset[str] = self._asking("located_fields")
+        return found
+
     def evictions(self, tenant_id: UUID) -> int:
         return int(self._asking("evictions", tenant_id))
 

@@ -39,7 +39,7 @@ def absent(
             reason, hint = reasons[name]
             yield Finding(
                 FIELD_ALWAYS_EMPTY,
-                f"`{name}` is always empty: {reason}",
+                f"`{name}` is empty: {reason}",
                 pointer,
                 severity="warning",
                 hint=hint,

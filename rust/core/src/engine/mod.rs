@@ -24,6 +24,7 @@ use crate::event::client::geo::AddressDatabases;
 use crate::event::encode::{Settings, encode};
 use crate::event::field::Member;
 use crate::event::layout::Layout;
+use crate::event::place::locate;
 use crate::event::strictness::Strictness;
 use crate::event::user_agent::UserAgents;
 use crate::event::{self, RawEvent};
@@ -204,6 +205,24 @@ impl Engine {
 
     pub fn definitions(&self) -> &Definitions {
         &self.definitions
+    }
+
+    /// The text of an event that states where its client is: see [`locate`].
+    ///
+    /// # Arguments
+    /// * `body` - the text of the event.
+    /// * `event` - the event, as it was read of the text by the definitions' layout.
+    /// * `databases` - instead of the engine's own, which say it without stating it.
+    pub fn locate<'a>(
+        &self,
+        body: &'a [u8],
+        event: &mut RawEvent<'a>,
+        databases: Option<&AddressDatabases>,
+        arena: &'a Bump,
+    ) -> Option<&'a [u8]> {
+        let Definitions { layout, trusted_proxies, limits, .. } = &self.definitions;
+        let settings = Settings { trusted_proxies, databases, user_agents: None, limits };
+        locate(body, event, layout, settings, arena)
     }
 
     pub(crate) fn reference_data(&self) -> &ReferenceData {

@@ -16,6 +16,7 @@ use crate::event::field::{AgentPart, Field, Member, Section};
 use crate::event::headers::header;
 use crate::event::layout::{Layout, Source};
 use crate::event::path::target::{self, Target};
+use crate::event::place::{self, Place};
 use crate::event::record::Record;
 use crate::event::user_agent::{Families, ROBOT_DEVICE, UNKNOWN_FAMILY, UserAgents};
 use crate::event::variable::VariableType;
@@ -65,6 +66,9 @@ pub fn encode<'a>(
     if layout.reads_agent() {
         agent::check_finding(event.section(Section::Agent))?;
     }
+    if layout.reads_place() {
+        place::check_finding(event.section(Section::Geo))?;
+    }
     let mut values = Vec::with_capacity(layout.slot_count());
     for (_, name, source) in layout.fields() {
         values.push(match source {
@@ -81,6 +85,11 @@ pub fn encode<'a>(
         keys
     });
     Ok(Record::new(layout, values, keys, encoder.known_client()))
+}
+
+/// The client of an event.
+pub(crate) fn client<'a>(event: &RawEvent<'a>, arena: &'a Bump, settings: Settings<'_>) -> Client {
+    Encoder::new(event, arena, settings).client()
 }
 
 /// The parameters of a query.
@@ -153,8 +162,8 @@ impl<'e, 'a> Encoder<'e, 'a> {
             Field::UaFamily => self.family(|families| &families.browser),
             Field::UaOs => self.family(|families| &families.system),
             Field::UaDevice => self.family(|families| &families.device),
-            Field::Country => self.database_text(AddressDatabases::country),
-            Field::AsOrganization => self.database_text(AddressDatabases::as_organization),
+            Field::Country => self.arena.alloc_str(self.place().country),
+            Field::AsOrganization => self.arena.alloc_str(self.place().organization),
             Field::Section(section) => {
                 return Some(Value::TotalMap(TotalMap::Borrowed(self.section(section))));
             }
@@ -172,7 +181,7 @@ impl<'e, 'a> Encoder<'e, 'a> {
                 let device = self.family(|families| &families.device);
                 return Some(Value::Bool(device == ROBOT_DEVICE));
             }
-            Field::Asn => return Some(Value::Int(self.asn())),
+            Field::Asn => return Some(Value::Int(i64::from(self.place().asn))),
             Field::Agent(AgentPart::IsProvable) => {
                 return Some(Value::Bool(self.agent().is_provable));
             }
@@ -469,18 +478,14 @@ impl<'e, 'a> Encoder<'e, 'a> {
         Agent::of(self.event.section(Section::Agent), claimed, self.client_address())
     }
 
-    fn database_text(
-        &self,
-        lookup: impl Fn(&AddressDatabases, Address) -> Option<&str>,
-    ) -> &'a str {
-        let found = self.settings.databases.zip(self.client_address());
-        let text = found.and_then(|(databases, address)| lookup(databases, address));
-        text.map_or("", |text| self.arena.alloc_str(text))
-    }
-
-    fn asn(&self) -> i64 {
-        let found = self.settings.databases.zip(self.client_address());
-        found.and_then(|(databases, address)| databases.asn(address)).map_or(0, i64::from)
+    /// The place that the event states, or else that databases know.
+    fn place(&self) -> Place<'_> {
+        let finding = self.event.section(Section::Geo);
+        if !finding.is_empty() {
+            return Place::stated(finding);
+        }
+        let known = self.settings.databases.zip(self.client_address());
+        known.map(|(databases, address)| databases.find(address)).unwrap_or_default()
     }
 
     fn body(&self) -> Option<Value<'a>> {

@@ -10,10 +10,12 @@ pub enum Section {
     Fields,
     /// The finding about the agent; its names are known, and no field has it as a map.
     Agent,
+    /// The finding about where the client is, likewise.
+    Geo,
 }
 
 impl Section {
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 7;
 
     pub const ALL: [Self; Self::COUNT] = [
         Self::Headers,
@@ -22,9 +24,10 @@ impl Section {
         Self::RouteParams,
         Self::Fields,
         Self::Agent,
+        Self::Geo,
     ];
 
-    /// The sections that are members of `request`; `fields` and `agent` are members of the event.
+    /// The sections that are members of `request`; the others are members of the event.
     pub const OF_REQUEST: [Self; 4] =
         [Self::Headers, Self::QueryParams, Self::Cookies, Self::RouteParams];
 
@@ -41,6 +44,7 @@ impl Section {
             Self::RouteParams => &[Self::RouteParams],
             Self::Fields => &[Self::Fields],
             Self::Agent => &[Self::Agent],
+            Self::Geo => &[Self::Geo],
         }
     }
 
@@ -53,6 +57,7 @@ impl Section {
             Self::RouteParams => "route_params",
             Self::Fields => "fields",
             Self::Agent => "agent",
+            Self::Geo => "geo",
         }
     }
 }
@@ -263,10 +268,8 @@ impl Field {
             | Self::UaFamily
             | Self::UaOs
             | Self::UaDevice
-            | Self::IsBot
-            | Self::Country
-            | Self::Asn
-            | Self::AsOrganization => &[Section::Headers],
+            | Self::IsBot => &[Section::Headers],
+            Self::Country | Self::Asn | Self::AsOrganization => &[Section::Geo, Section::Headers],
             _ => &[],
         }
     }

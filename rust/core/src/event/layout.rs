@@ -99,6 +99,7 @@ pub struct Layout {
     has_declared_variables: bool,
     reads_user_agent_data: bool,
     reads_agent: bool,
+    reads_place: bool,
     reads_body: bool,
     reads_parameters: bool,
     reads_variables: bool,
@@ -218,6 +219,7 @@ impl Layout {
         };
         self.reads_user_agent_data |= field.is_from_user_agent_data();
         self.reads_agent |= matches!(field, Field::Agent(_));
+        self.reads_place |= matches!(field, Field::Country | Field::Asn | Field::AsOrganization);
         for section in field.sections() {
             if let Some(is_read) = self.sections.get_mut(section.index()) {
                 *is_read = true;
@@ -290,6 +292,11 @@ impl Layout {
     /// Whether some program reads a field about the agent.
     pub fn reads_agent(&self) -> bool {
         self.reads_agent
+    }
+
+    /// Whether some program reads a field about where the client is.
+    pub fn reads_place(&self) -> bool {
+        self.reads_place
     }
 
     /// Whether some program reads the body.

@@ -8,6 +8,7 @@ pub mod field;
 pub mod headers;
 pub mod layout;
 pub mod path;
+pub mod place;
 pub mod prepared;
 pub mod record;
 pub(crate) mod sample;
@@ -76,6 +77,10 @@ pub struct RawEvent<'a> {
     pub tenant_id: Option<&'a str>,
     /// Whether `request` or `fields` has a member that is not null.
     pub has_content: bool,
+    /// Whether it has the member `geo`, so that nobody looks up where its client is.
+    pub states_place: bool,
+    /// Members of the event itself, if it is text.
+    pub member_count: usize,
     /// The first member of the event or of `request` that is neither in docs/fields.md nor a declared
     /// variable.
     pub unknown: Option<UnknownMember<'a>>,
@@ -230,6 +235,7 @@ impl<'a> Reading<'_, 'a> {
         name: &'a str,
         text: Option<&'a str>,
     ) -> Result<()> {
+        self.event.member_count = self.event.member_count.saturating_add(1);
         if self.layout.declares_variable(name) {
             return pass(reader, text);
         }
@@ -245,6 +251,10 @@ impl<'a> Reading<'_, 'a> {
             "request" => return self.request(reader, text),
             "fields" => return self.section(reader, Section::Fields, text),
             "agent" => return self.section(reader, Section::Agent, text),
+            "geo" => {
+                self.event.states_place = true;
+                return self.section(reader, Section::Geo, text);
+            }
             _ => return self.unknown(reader, name, text, false),
         }
         Ok(())

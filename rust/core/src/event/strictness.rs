@@ -6,7 +6,7 @@ use crate::json::pointer_step;
 use crate::value::error::EventError;
 
 /// The members of an event.
-const MEMBERS: [&str; 8] = [
+const MEMBERS: [&str; 9] = [
     "request",
     "fields",
     "source",
@@ -15,6 +15,7 @@ const MEMBERS: [&str; 8] = [
     "idempotency_key",
     "tenant_id",
     "agent",
+    "geo",
 ];
 /// Letters between a misspelt name and the one that was meant, at most.
 const MOST_AWAY: usize = 2;

@@ -4,7 +4,10 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 use crate::json::{Kind, Reader, Result};
 
-/// The hash of an event: as [`meaning_hash`], without the member that a service may add.
+/// The members that a service may add to an event.
+const ADDED: [&str; 2] = ["agent", "geo"];
+
+/// The hash of an event: as [`meaning_hash`], without the members that a service may add.
 ///
 /// # Errors
 /// The first [`Fault`](crate::json::Fault) of the text.
@@ -15,8 +18,8 @@ pub fn event_hash(reader: &mut Reader<'_>) -> Result<u128> {
     reader.texts(|reader, name, text| {
         let place = inside(name.as_bytes(), whole);
         match text {
-            Some(_) if name == "agent" => {}
-            None if name == "agent" => reader.skip()?,
+            Some(_) if ADDED.contains(&name) => {}
+            None if ADDED.contains(&name) => reader.skip()?,
             Some(text) => add_leaf(b"\"", text, place, &mut sum),
             None => add(reader, place, &mut sum)?,
         }

@@ -15,6 +15,8 @@ pub(super) enum Place {
     Fields,
     /// The finding about the agent.
     Agent,
+    /// The finding about where the client is.
+    Geo,
     /// `fields.body`.
     Body,
     /// A text with a query.
@@ -35,6 +37,7 @@ impl Place {
             (Self::Event, "request") => Some(Self::Request),
             (Self::Event, "fields") => Some(Self::Fields),
             (Self::Event, "agent") => Some(Self::Agent),
+            (Self::Event, "geo") => Some(Self::Geo),
             (Self::Event, "return_url") | (Self::Request, "path" | "referer") => Some(Self::Link),
             (Self::Request, "query") => Some(Self::Search),
             (Self::Request, "headers") => Some(Self::Headers),
@@ -49,7 +52,8 @@ impl Place {
             | (
                 Self::Agent,
                 "proof" | "operator" | "product" | "purpose" | "claims" | "signature_problem",
-            ) => Some(Self::Inner),
+            )
+            | (Self::Geo, "country" | "asn" | "as_org") => Some(Self::Inner),
             (Self::Hashed, _) => Some(Self::Hashed),
             _ => None,
         }

@@ -11,6 +11,7 @@ use pyo3::types::{PyBytes, PyTuple};
 use self_cell::self_cell;
 use tidegate_core::EventError;
 use tidegate_core::event::client::Problem;
+use tidegate_core::event::client::geo::AddressDatabases;
 use tidegate_service::block::{Action, Answered, Block, BlockContext, Caller, Workspace};
 use tidegate_service::call::{Call, Endpoint, KeyHasher, Refusal};
 use uuid::Uuid;
@@ -55,6 +56,7 @@ impl PyCalls {
         texts: Vec<PyBackedBytes>,
         is_runtime: Vec<bool>,
         secret: &[u8],
+        databases: Option<&AddressDatabases>,
     ) -> PyResult<Self> {
         let py = engine.py();
         let hasher = KeyHasher::new(secret)
@@ -70,7 +72,9 @@ impl PyCalls {
             ReadCalls::new(owner, |Bodies { texts, endpoints, arena }| {
                 let calls = texts.iter().zip(endpoints);
                 calls
-                    .map(|(text, endpoint)| Call::read(active, *endpoint, text, &hasher, arena))
+                    .map(|(text, endpoint)| {
+                        Call::read(active, *endpoint, text, &hasher, databases, arena)
+                    })
                     .collect()
             })
         });

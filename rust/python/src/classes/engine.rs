@@ -10,17 +10,18 @@ use tidegate_core::EventError;
 use tidegate_core::decision::budget::{Budget, Ends, Spent};
 use tidegate_core::definitions::Definitions;
 use tidegate_core::engine::{Engine, EventSource, Given, ReferenceData};
-use tidegate_core::event::RawEvent;
 use tidegate_core::event::client::geo::AddressDatabases;
 use tidegate_core::event::layout::Layout;
 use tidegate_core::event::strictness::Strictness;
 use tidegate_core::event::user_agent::UserAgents;
+use tidegate_core::event::{self, RawEvent};
 use tidegate_core::state::frozen::FrozenState;
 use tidegate_core::value::limits::Limits;
 use tidegate_service::served::Served;
 use uuid::Uuid;
 
 use crate::background_drop::drop_aside;
+use crate::classes::address_databases::PyAddressDatabases;
 use crate::classes::calls::PyCalls;
 use crate::classes::proof_keys::PyProofKeys;
 use crate::classes::redactor::PyRedactor;
@@ -96,13 +97,31 @@ impl PyEngine {
         Ok(served::columns(served, self.engine.definitions()))
     }
 
+    #[pyo3(signature = (bodies, is_runtime, secret, databases = None))]
     fn read_calls(
         slf: &Bound<'_, Self>,
         bodies: Vec<PyBackedBytes>,
         is_runtime: Vec<bool>,
         secret: &[u8],
+        databases: Option<&Bound<'_, PyAddressDatabases>>,
     ) -> PyResult<PyCalls> {
-        PyCalls::new(slf, bodies, is_runtime, secret)
+        let databases = databases.map(|databases| &databases.get().0);
+        PyCalls::new(slf, bodies, is_runtime, secret, databases)
+    }
+
+    fn located(
+        &self,
+        py: Python<'_>,
+        body: &[u8],
+        databases: &Bound<'_, PyAddressDatabases>,
+    ) -> Result<Vec<u8>> {
+        let (definitions, databases) = (self.engine.definitions(), &databases.get().0);
+        py.detach(|| {
+            let arena = Bump::new();
+            let mut event = event::read(body, &definitions.layout, &arena, &definitions.limits)?;
+            let located = self.engine.locate(body, &mut event, Some(databases), &arena);
+            Ok(located.unwrap_or(body).to_vec())
+        })
     }
 
     fn apply_effects(&self, py: Python<'_>, effects: &Bound<'_, PyAny>) -> Result<()> {

@@ -1,5 +1,6 @@
 //! The classes of the extension.
 
+pub(crate) mod address_databases;
 pub(crate) mod calls;
 pub(crate) mod engine;
 pub(crate) mod learned_names;

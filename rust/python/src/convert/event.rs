@@ -122,6 +122,9 @@ impl<'a> DictReader<'_, 'a> {
         if self.layout.reads_section(Section::Agent) {
             self.read_section(&members, Section::Agent, &mut raw)?;
         }
+        if self.layout.reads_section(Section::Geo) {
+            self.read_section(&members, Section::Geo, &mut raw)?;
+        }
         if self.layout.reads_variables() {
             for (name, variable) in self.layout.variables() {
                 raw.variables.extend(self.variable(&members, name, variable)?);
@@ -144,7 +147,7 @@ impl<'a> DictReader<'_, 'a> {
                     }
                 }
                 "source" | "return_url" | "idempotency_key" | "tenant_id" | "observed_at"
-                | "agent" => {}
+                | "agent" | "geo" => {}
                 _ if raw.unknown.is_some() => {}
                 name => {
                     let name = self.arena.alloc_str(name);

@@ -26,7 +26,7 @@ from tidegate_server.settings.whole import DaemonProcessSettings, Settings
 @json_option
 def run(own: DaemonProcessSettings, as_json: bool) -> None:
     """Decide on this machine by the definitions of the service, and forward what was decided."""
-    settings = Settings(daemon=own.daemon, remote=own.remote, log=own.log)
+    settings = Settings(daemon=own.daemon, remote=own.remote, log=own.log, geo=own.geo)
     logging.configure(settings.log)
     need_private_daemon(settings.daemon)
     found = load(home())

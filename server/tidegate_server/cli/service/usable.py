@@ -5,15 +5,18 @@ from __future__ import annotations
 import tempfile
 from typing import TYPE_CHECKING
 
+from tidegate.errors import SettingsError
 from tidegate_server.alerts.sending import mail_server
 from tidegate_server.cli.service.cover import need_cover, need_tls
 from tidegate_server.cli.service.settings import unusable
+from tidegate_server.geo.databases import GeoDatabases
 from tidegate_server.operators.providers import read_providers
 from tidegate_server.publishing.destinations import destination_of
 from tidegate_server.stores.rows.dialects import is_postgresql
 
 if TYPE_CHECKING:
     from tidegate_server.settings.outbound import AlertsSettings, PublishSettings
+    from tidegate_server.settings.service import GeoSettings
     from tidegate_server.settings.whole import Settings
 
 
@@ -28,6 +31,7 @@ def need_usable(settings: Settings) -> None:
     need_providers(settings)
     need_destination(settings.publish)
     need_mail_server(settings.alerts)
+    need_databases(settings.geo)
     need_directory(settings)
     need_database(settings)
     need_node(settings)
@@ -102,6 +106,18 @@ def need_mail_server(alerts: AlertsSettings) -> None:
         mail_server(alerts.smtp_url, alerts.mail_from)
     except ValueError as error:
         raise unusable("alerts.smtp_url", None, str(error)) from None
+
+
+def need_databases(geo: GeoSettings) -> None:
+    """Check that the address databases can be used.
+
+    Raises:
+        SettingsError: one can't be.
+    """
+    try:
+        GeoDatabases.open(geo.databases)
+    except SettingsError as error:
+        raise unusable("geo.databases", error.value, error.reason) from None
 
 
 def need_directory(settings: Settings) -> None:
