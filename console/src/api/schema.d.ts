@@ -2610,6 +2610,25 @@ export interface components {
       decision: "Block" | "Challenge" | "Monitor";
     };
     /**
+     * AddressDatabase
+     * @description A database that gives country or network of clients.
+     */
+    AddressDatabase: {
+      /** @description of its file */
+      name: string;
+      /** @description as its maker names it */
+      type: string;
+      /**
+       * Format: date-time
+       * @description when it was made
+       */
+      built_at: string;
+      /** @description the fields that it gives */
+      fields: string[];
+      /** @description why the present file can't be used; the content before stays in use */
+      problem: string | null;
+    };
+    /**
      * AgentFinding
      * @description The source's finding about the agent that sent the request; see docs/agents.md.
      *
@@ -4013,6 +4032,8 @@ export interface components {
       } | null;
       /** @default null */
       agent?: components["schemas"]["AgentFinding"] | null;
+      /** @default null */
+      geo?: components["schemas"]["GeoFinding"] | null;
     };
     /**
      * EventRequest
@@ -4262,6 +4283,27 @@ export interface components {
       /** Format: uuid */
       spool_id: string;
       events: components["schemas"]["ForwardedEvent"][];
+    };
+    /**
+     * GeoFinding
+     * @description Where the client is; without it, the service looks it up in its address databases.
+     */
+    GeoFinding: {
+      /**
+       * @description the code of ISO 3166 with two letters
+       * @default null
+       */
+      country?: string | null;
+      /**
+       * @description of the autonomous system
+       * @default null
+       */
+      asn?: number | null;
+      /**
+       * @description the organization that runs it
+       * @default null
+       */
+      as_org?: string | null;
     };
     /** Health */
     Health: {
@@ -5753,6 +5795,8 @@ export interface components {
       last_snapshot_at: string | null;
       /** @description seen in the last five minutes */
       daemons: number;
+      /** @description those that say where clients are */
+      address_databases: components["schemas"]["AddressDatabase"][];
     };
     /**
      * StepExplanation

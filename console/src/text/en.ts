@@ -235,7 +235,7 @@ export const text = {
     change: "Change",
     entities: "Top entities",
     fields: { "request.path": "Top paths", "derived.country": "Top countries" },
-    noCountries: "The service has no address database.",
+    noCountries: "No address database with countries is configured (`geo.databases`).",
     unchanged: "No changes in this time range.",
     changes: "Recent changes",
     total: "Total",
@@ -255,6 +255,8 @@ export const text = {
     daemons: (count: number) =>
       count === 0 ? "No daemons." : count === 1 ? "1 daemon." : `${count} daemons.`,
     snapshot: "Last snapshot:",
+    database: (name: string, type: string) => `Address database ${name} (${type}), built`,
+    databaseProblem: "The present file can't be used:",
   },
   policies: {
     empty: "No policies yet. A policy decides who is allowed, challenged or blocked.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import attrs
 import click
@@ -11,6 +12,7 @@ import orjson
 
 from tidegate.cli.documents import definitions_argument, read_definitions
 from tidegate.cli.inputs.events import Line, Source, events_argument, strictness_option
+from tidegate.cli.inputs.geo import engine_of, geo_option
 from tidegate.cli.output import (
     console,
     errors,
@@ -42,6 +44,7 @@ from tidegate.policy.decision import EngineDecision
 )
 @max_refusals_option
 @strictness_option
+@geo_option
 @evaluator_option
 @json_option
 def decide(
@@ -51,6 +54,7 @@ def decide(
     only: tuple[str, ...],
     max_refusals: int,
     strictness: Strictness,
+    databases: tuple[Path, ...],
     evaluator: Evaluator,
     as_json: bool,
 ) -> None:
@@ -59,7 +63,7 @@ def decide(
     if summarise and only:
         raise click.UsageError("--only is about single decisions, which --summary doesn't print")
     read = read_definitions(definitions)
-    engine = Engine(read, evaluator=evaluator, events=strictness)
+    engine = engine_of(databases, read, evaluator=evaluator, events=strictness)
     subjects = Subjects(read.settings.trusted_proxies, evaluator)
     write = _print_json if as_json else _print_line
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
 from tidegate.cli.decide import need_one_input
 from tidegate.cli.documents import definitions_argument, read_definitions
 from tidegate.cli.inputs.events import Line, Source, events_argument, read_events, strictness_option
+from tidegate.cli.inputs.geo import engine_of, geo_option
 from tidegate.cli.output import console, errors, evaluator_option, json_option, print_json
 from tidegate.engine import Engine
 from tidegate.errors import EventError
@@ -23,6 +25,7 @@ from tidegate.evaluation.rules import Evaluator
     "--line", type=click.IntRange(min=1), help="Explain this line; the last one when left out."
 )
 @strictness_option
+@geo_option
 @evaluator_option
 @json_option
 def explain(
@@ -30,6 +33,7 @@ def explain(
     events: Source,
     line: int | None,
     strictness: Strictness,
+    databases: tuple[Path, ...],
     evaluator: Evaluator,
     as_json: bool,
 ) -> None:
@@ -38,7 +42,7 @@ def explain(
     need_one_input(definitions, events)
     if line is not None and events.others:
         raise click.UsageError("--line is of one file")
-    engine = Engine(read_definitions(definitions), evaluator=evaluator, events=strictness)
+    engine = engine_of(databases, read_definitions(definitions), evaluator=evaluator, events=strictness)
     waiting: Line | None = None
     for event in read_events(events):
         if waiting is not None:

@@ -8,6 +8,7 @@ import attrs
 
 from tidegate.policy.definitions.expressions import Use
 from tidegate_server.control.call import Answer, Call
+from tidegate_server.engines.definition_set import empty_fields
 from tidegate_server.http.problems import Problem
 from tidegate_server.operators.permissions import Permission, may
 from tidegate_server.records import catalog
@@ -40,6 +41,9 @@ def list_fields(call: Call) -> Answer:
         counted = [each for each in fields if _can_be_counted(each, known)]
         looked_at, facets = _look(call, connection, known, [each.expression for each in counted])
     found = dict(zip((each.name for each in counted), facets, strict=True)) if looked_at else {}
+    for name in empty_fields(call.app.runtime.located_fields()):
+        if name in found and all(not each.value for each in found[name].values):
+            del found[name]  # a share of 0 % would say that it was looked up
     return attrs.evolve(
         answer,
         body=[_with_values(each, found.get(each.name), looked_at, shows_values) for each in fields],

@@ -12,6 +12,7 @@ from tidegate.evaluation.envelope import RETURN_URL
 from tidegate_server.http.limits import MAX_IDEMPOTENCY_KEY
 from tidegate_server.http.problems import ProblemDocument
 from tidegate_server.wire.common import (
+    END,
     Time,
 )
 from tidegate_server.wire.decisions import Reason
@@ -71,10 +72,12 @@ class GeoFinding:
     """Where the client is; without it, the service looks it up in its address databases."""
 
     country: Annotated[
-        str | None, Meta(pattern="^([A-Z0-9]{2})?$", description="a code of two letters, ISO 3166")
+        Annotated[str, Meta(pattern=f"^([A-Z0-9]{{2}})?{END}")] | None,
+        Meta(description="the code of ISO 3166 with two letters"),
     ] = None
     asn: Annotated[
-        int | None, Meta(ge=0, le=4_294_967_295, description="of the autonomous system")
+        Annotated[int, Meta(ge=0, le=4_294_967_295)] | None,
+        Meta(description="of the autonomous system"),
     ] = None
     as_org: Annotated[str | None, Meta(description="the organization that runs it")] = None
 

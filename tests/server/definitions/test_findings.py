@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.server.deciding import Deciding, made
+from tests.waiting import wait_until
 
 NEVER = 'request.method == "get"'
 
@@ -84,5 +85,18 @@ def test_a_condition_on_a_field_that_is_always_empty_is_told(shop: Deciding) -> 
     document = shop.get("definitions", role="Viewer")
     dry = admin.request("PUT", f"{shop.path}/definitions?dry_run=true", json=document)
     assert [each["code"] for each in dry.json()["warnings"]].count("field-always-empty") == 2
-    fields = {each["name"]: each for each in shop.get("field-catalog?limit=100")}
-    assert fields["derived.asn"]["description"].endswith("the service has no address database")
+    fields = {each["name"]: each for each in shop.get("field-catalog", limit=100)}
+    assert "no address database is configured" in fields["derived.asn"]["description"]
+
+
+def test_the_catalog_gives_no_share_of_fields_that_are_never_looked_up(shop: Deciding) -> None:
+    """Without a database the share is unknown, and not 0 %, until a source states the place."""
+
+    def shares() -> list[float | None]:
+        fields = {each["name"]: each for each in shop.get("field-catalog", limit=100, values="true")}
+        return [fields[name]["fill_rate"] for name in ("derived.country", "derived.asn")]
+
+    shop.decide(address="192.0.2.7")
+    assert shares() == [None, None]
+    shop.decide(address="192.0.2.7", geo={"country": "NL", "asn": 64_496})
+    assert wait_until(lambda: shares()[0]) == 0.5

@@ -33,6 +33,16 @@ export function Health() {
               )}
             </Part>
             <Part isWell>{words.daemons(status.daemons)}</Part>
+            {status.address_databases.map(({ name, type, built_at, problem }) => (
+              <Part isWell={problem === null} key={name}>
+                {marked(words.database(name, type))} <Moment at={built_at} />
+                {problem !== null && (
+                  <>
+                    . {words.databaseProblem} {marked(problem)}
+                  </>
+                )}
+              </Part>
+            ))}
             {status.last_snapshot_at !== null && (
               <Part isWell>
                 {words.snapshot} <Moment at={status.last_snapshot_at} />

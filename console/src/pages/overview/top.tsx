@@ -5,15 +5,17 @@ import { api, body, type Schemas } from "../../api/client";
 import { bounds } from "../../frame/place";
 import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
-import { Foreign } from "../../parts/foreign";
+import { Foreign, marked } from "../../parts/foreign";
 import { EntityTable } from "../../recorded/entity-rows";
 import { text } from "../../text/en";
+import { useStatus } from "./status";
 
 const words = text.overview;
 const SHOWN = 6;
 const NEWEST = 10_000;
 const FRESH_MS = 60_000;
-const FIELDS = ["request.path", "derived.country"] as const;
+const COUNTRY = "derived.country";
+const FIELDS = ["request.path", COUNTRY] as const;
 type Facet = Schemas["Facet"];
 
 function useEntities() {
@@ -90,11 +92,15 @@ export function TopValues() {
 
 function Values(props: { facet: Facet | undefined; of: number; traffic: string }) {
   const { facet, of } = props;
+  const { data } = useStatus();
+  const isLocated = data?.address_databases.some(({ fields }) => fields.includes(COUNTRY));
   const shown = facet?.values.filter((each) => each.value !== "") ?? [];
   if (!facet || shown.length === 0)
     return (
       <p class="quiet">
-        {facet?.expression === "derived.country" ? words.noCountries : text.decisions.empty}
+        {facet?.expression === COUNTRY && isLocated === false
+          ? marked(words.noCountries)
+          : text.decisions.empty}
       </p>
     );
   return (

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tidegate.cli.decide import decide_all
 from tidegate.cli.inputs.events import Source, events_argument, strictness_option
+from tidegate.cli.inputs.geo import engine_of, geo_option
 from tidegate.cli.output import console, evaluator_option, json_option, print_json
 from tidegate.cli.packs.options import from_option, packs_of
 from tidegate.cli.run import max_refusals_option
 from tidegate.cli.subjects import Subjects
 from tidegate.cli.summary import visible
 from tidegate.definitions import load_definitions
-from tidegate.engine import Engine
 from tidegate.functions.addresses import parse_range
 from tidegate.packs import BUNDLED, whole_document
 
@@ -61,6 +62,7 @@ def _networks(
 )
 @max_refusals_option
 @strictness_option
+@geo_option
 @evaluator_option
 @json_option
 def try_(
@@ -70,6 +72,7 @@ def try_(
     proxies: tuple[str, ...],
     max_refusals: int,
     strictness: Strictness,
+    databases: tuple[Path, ...],
     evaluator: Evaluator,
     as_json: bool,
 ) -> None:
@@ -79,7 +82,7 @@ def try_(
     """
     packs = packs_of(names or (() if folders else BUNDLED), folders)
     definitions = load_definitions(whole_document(packs, proxies))
-    engine = Engine(definitions, evaluator=evaluator, events=strictness)
+    engine = engine_of(databases, definitions, evaluator=evaluator, events=strictness)
     subjects = Subjects(proxies, evaluator)
     run, summary = decide_all(engine, events, subjects, max_refusals=max_refusals, busiest=BUSIEST)
     if as_json:
