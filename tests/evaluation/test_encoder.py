@@ -13,8 +13,8 @@ import pytest
 import tidegate
 from tidegate.errors import EventError
 from tidegate.evaluation.agents.registry import KNOWN_AGENTS, KnownAgent
-from tidegate.evaluation.place import Place
 from tidegate.evaluation.encoder import encode
+from tidegate.evaluation.geography import Place
 from tidegate.evaluation.target import canonical_path
 from tidegate.functions.addresses import parse_network
 from tidegate.language.tree.schema import FIELD_MODEL

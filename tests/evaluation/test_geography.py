@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.evaluation.geography import AddressDatabases
-from tidegate.evaluation.place import Place
+from tidegate.evaluation.geography import AddressDatabases, Place
 
 ADDRESS = ipaddress.ip_address("192.0.2.1")
 

@@ -23534,19 +23534,19 @@ export interface operations {
            *       },
            *       {
            *         "enabled": true,
-           *         "name": "Scanners",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000003",
-           *         "slug": "scanners",
+           *         "name": "Known crawlers pass",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000026",
+           *         "slug": "known-crawlers-pass",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *         "allow": 0,
-           *         "block": 42,
+           *         "allow": 24,
+           *         "block": 6,
            *         "by_others": 0,
            *         "challenge": 0,
            *         "errors": 0,
-           *         "last_match_at": "2026-11-02T09:02:57.500Z",
-           *         "monitor": 0,
-           *         "total": 42
+           *         "last_match_at": "2026-11-02T09:03:55.000Z",
+           *         "monitor": 24,
+           *         "total": 30
            *       }
            *     ]
            */
@@ -25087,6 +25087,7 @@ export interface operations {
           /**
            * @example {
            *       "active_revision": 20,
+           *       "address_databases": [],
            *       "because": null,
            *       "daemons": 0,
            *       "decisions_a_second": 0,
@@ -29968,7 +29969,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "nWPRdaS8JurauK2RB7Efh1siMDFhMjI1NDEtMzE2My03NDMwLTkxYTctMDBlOTRhMDBjZWM3Il0",
+           *       "cursor": "v9Wc8541Ff1IZdyiMblr9lsiMDFhMjI2NDQtNGQyYi03NTI0LThiODUtMmY1NmIwMmE2YmEwIl0",
            *       "decisions": [
            *         {
            *           "action": "block",
@@ -30742,7 +30743,7 @@ export interface operations {
            *       "life_seconds": 1,
            *       "memory_bytes": 13860,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.003115050220018497,
+           *       "newcomers_an_hour": 0.003092331688859252,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
@@ -34399,7 +34400,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.085472933,
+           *           "seconds_to_solve": 1.093333677,
            *           "solved": 1
            *         }
            *       ],

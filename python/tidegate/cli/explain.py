@@ -42,7 +42,9 @@ def explain(
     need_one_input(definitions, events)
     if line is not None and events.others:
         raise click.UsageError("--line is of one file")
-    engine = engine_of(databases, read_definitions(definitions), evaluator=evaluator, events=strictness)
+    engine = engine_of(
+        databases, read_definitions(definitions), evaluator=evaluator, events=strictness
+    )
     waiting: Line | None = None
     for event in read_events(events):
         if waiting is not None:

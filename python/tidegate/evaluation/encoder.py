@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from tidegate.errors import EventError
-from tidegate.evaluation import place
+from tidegate.evaluation import geography
 from tidegate.evaluation.agents.agent import Agent, agent_of, check_finding
 from tidegate.evaluation.agents.user_agents import (
     ROBOT_DEVICE,
@@ -19,8 +19,8 @@ from tidegate.evaluation.agents.user_agents import (
 )
 from tidegate.evaluation.clients import Client, client_of
 from tidegate.evaluation.event import RawEvent, read_event
+from tidegate.evaluation.geography import Place
 from tidegate.evaluation.json_text import json_value, read_json
-from tidegate.evaluation.place import Place
 from tidegate.evaluation.target import (
     Target,
     canonical_path,
@@ -93,7 +93,7 @@ def encode(
     if not _OF_THE_AGENT.isdisjoint(names):
         check_finding(request.finding())
     if not _OF_THE_PLACE.isdisjoint(names):
-        place.check_finding(request.stated_place())
+        geography.check_finding(request.stated_place())
     record: dict[str, Any] = {}
     for name in names:
         found: tuple[Any, ...] = ()
@@ -249,7 +249,7 @@ class _Request:
         """The place that the event states, or else that databases know."""
         finding = self.stated_place()
         if finding:
-            return place.stated(finding)
+            return geography.stated(finding)
         address = self.client_address()
         if self.addresses is None or address is None:
             return Place()

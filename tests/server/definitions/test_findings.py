@@ -93,7 +93,9 @@ def test_the_catalog_gives_no_share_of_fields_that_are_never_looked_up(shop: Dec
     """Without a database the share is unknown, and not 0 %, until a source states the place."""
 
     def shares() -> list[float | None]:
-        fields = {each["name"]: each for each in shop.get("field-catalog", limit=100, values="true")}
+        fields = {
+            each["name"]: each for each in shop.get("field-catalog", limit=100, values="true")
+        }
         return [fields[name]["fill_rate"] for name in ("derived.country", "derived.asn")]
 
     shop.decide(address="192.0.2.7")

@@ -10,10 +10,10 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from tests.address_databases import COUNTRIES, NETWORKS, write
 
+from tidegate.definitions import load_compiled
 from tidegate.errors import SettingsError
 from tidegate.evaluation.native import AddressDatabase, AddressDatabases, NativeEngine
 from tidegate.policy.definitions.bundle import bundle
-from tidegate.definitions import load_compiled
 from tidegate_server.geo.databases import GeoDatabases
 
 DEFINITIONS = {
@@ -158,7 +158,7 @@ def test_a_database_of_something_else_refuses_the_start(
 ) -> None:
     """Without countries and autonomous systems it would be of no use, silently."""
     path = write(tmp_path / "other.mmdb", entries, kind="GeoIP2-Connection-Type")
-    with pytest.raises(SettingsError, match="neither countries nor autonomous systems.*Connection"):
+    with pytest.raises(SettingsError, match=r"neither countries nor .*Connection"):
         GeoDatabases.open(str(path))
 
 
@@ -235,7 +235,9 @@ def test_no_bytes_make_it_panic(countries: Path, seed: int) -> None:
 
 
 def broken(databases: GeoDatabases) -> float:
-    line = next(each for each in page(databases).splitlines() if each.startswith("tidegate_geo_broken"))
+    line = next(
+        each for each in page(databases).splitlines() if each.startswith("tidegate_geo_broken")
+    )
     return float(line.rpartition(" ")[2])
 
 

@@ -24,7 +24,7 @@ use crate::event::client::geo::AddressDatabases;
 use crate::event::encode::{Settings, encode};
 use crate::event::field::Member;
 use crate::event::layout::Layout;
-use crate::event::place::locate;
+use crate::event::locate::locate;
 use crate::event::strictness::Strictness;
 use crate::event::user_agent::UserAgents;
 use crate::event::{self, RawEvent};

@@ -1,6 +1,7 @@
 //! The client of an event: its address, or why it is missing (docs/fields.md, "Addresses").
 
 pub mod geo;
+pub mod place;
 
 use crate::value::address::{Address, Network, NetworkSet};
 

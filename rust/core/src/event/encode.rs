@@ -11,12 +11,12 @@ use bumpalo::collections::{String as ArenaString, Vec as ArenaVec};
 
 use crate::event::agent::{self, Agent};
 use crate::event::client::geo::AddressDatabases;
+use crate::event::client::place::{self, Place};
 use crate::event::client::{Client, Problem};
 use crate::event::field::{AgentPart, Field, Member, Section};
 use crate::event::headers::header;
 use crate::event::layout::{Layout, Source};
 use crate::event::path::target::{self, Target};
-use crate::event::place::{self, Place};
 use crate::event::record::Record;
 use crate::event::user_agent::{Families, ROBOT_DEVICE, UNKNOWN_FAMILY, UserAgents};
 use crate::event::variable::VariableType;

@@ -9,7 +9,7 @@ use maxminddb::{LookupResult, MaxMindDbError, PathElement, Reader, WithinOptions
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use crate::event::place::{Place, is_country};
+use crate::event::client::place::{Place, is_country};
 use crate::value::address::Address;
 
 /// Entries that are read to find out what a database gives.
