@@ -19575,7 +19575,7 @@ export interface operations {
            *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-00000000002e",
+           *           "action_id": "019a4300-0000-7000-8000-00000000002f",
            *           "name": "Product view",
            *           "slug": "product_view",
            *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -19594,13 +19594,13 @@ export interface operations {
            *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-00000000002f",
+           *           "action_id": "019a4300-0000-7000-8000-000000000030",
            *           "name": "Claims to be a crawler",
            *           "slug": "claims_to_be_a_crawler",
            *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000030",
+           *           "action_id": "019a4300-0000-7000-8000-000000000031",
            *           "name": "Checkout",
            *           "slug": "checkout",
            *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -19634,7 +19634,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000031",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000032",
            *           "name": "Account",
            *           "slug": "account",
            *           "priority": 5,
@@ -19681,7 +19681,7 @@ export interface operations {
            *           }
            *         },
            *         {
-           *           "mitigation_id": "019a4300-0000-7000-8000-000000000032",
+           *           "mitigation_id": "019a4300-0000-7000-8000-000000000033",
            *           "name": "Prove you are human",
            *           "slug": "prove-you-are-human",
            *           "mode": "Challenge",
@@ -19748,7 +19748,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000033",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
            *           "name": "Credential stuffing",
            *           "slug": "credential-stuffing",
            *           "priority": 40,
@@ -20036,7 +20036,7 @@ export interface operations {
          *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-00000000002e",
+         *           "action_id": "019a4300-0000-7000-8000-00000000002f",
          *           "name": "Product view",
          *           "slug": "product_view",
          *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -20055,13 +20055,13 @@ export interface operations {
          *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-00000000002f",
+         *           "action_id": "019a4300-0000-7000-8000-000000000030",
          *           "name": "Claims to be a crawler",
          *           "slug": "claims_to_be_a_crawler",
          *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000030",
+         *           "action_id": "019a4300-0000-7000-8000-000000000031",
          *           "name": "Checkout",
          *           "slug": "checkout",
          *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -20095,7 +20095,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000031",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000032",
          *           "name": "Account",
          *           "slug": "account",
          *           "priority": 5,
@@ -20142,7 +20142,7 @@ export interface operations {
          *           }
          *         },
          *         {
-         *           "mitigation_id": "019a4300-0000-7000-8000-000000000032",
+         *           "mitigation_id": "019a4300-0000-7000-8000-000000000033",
          *           "name": "Prove you are human",
          *           "slug": "prove-you-are-human",
          *           "mode": "Challenge",
@@ -20209,7 +20209,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000033",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
          *           "name": "Credential stuffing",
          *           "slug": "credential-stuffing",
          *           "priority": 40,
@@ -23534,19 +23534,19 @@ export interface operations {
            *       },
            *       {
            *         "enabled": true,
-           *         "name": "Known crawlers pass",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000026",
-           *         "slug": "known-crawlers-pass",
+           *         "name": "Credential stuffing",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000002d",
+           *         "slug": "credential-stuffing",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *         "allow": 24,
-           *         "block": 6,
+           *         "allow": 0,
+           *         "block": 0,
            *         "by_others": 0,
-           *         "challenge": 0,
+           *         "challenge": 21,
            *         "errors": 0,
-           *         "last_match_at": "2026-11-02T09:03:55.000Z",
-           *         "monitor": 24,
-           *         "total": 30
+           *         "last_match_at": "2026-11-02T09:03:56.000Z",
+           *         "monitor": 0,
+           *         "total": 21
            *       }
            *     ]
            */
@@ -27579,7 +27579,7 @@ export interface operations {
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       },
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-00000000002d",
+           *         "decision_id": "019a4300-0000-7000-8000-00000000002e",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,
@@ -29969,7 +29969,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "v9Wc8541Ff1IZdyiMblr9lsiMDFhMjI2NDQtNGQyYi03NTI0LThiODUtMmY1NmIwMmE2YmEwIl0",
+           *       "cursor": "XlPJqqAcGTgAiFCgc0de41siMDFhMjI2NTgtN2MxMi03M2EzLThmZTEtYTdlMjdkOTEwNmY4Il0",
            *       "decisions": [
            *         {
            *           "action": "block",
@@ -30659,7 +30659,7 @@ export interface operations {
            *       "beside": [
            *         {
            *           "definition": "account",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000031",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000032",
            *           "median": 1,
            *           "p99": 1,
            *           "reverse_median": 1,
@@ -30743,7 +30743,7 @@ export interface operations {
            *       "life_seconds": 1,
            *       "memory_bytes": 13860,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.003092331688859252,
+           *       "newcomers_an_hour": 0.0030905759314982808,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
@@ -30896,7 +30896,7 @@ export interface operations {
            *       "beside": [
            *         {
            *           "definition": "account",
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000031",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000032",
            *           "median": 2,
            *           "p99": 30,
            *           "reverse_median": 1,
@@ -34400,7 +34400,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.093333677,
+           *           "seconds_to_solve": 1.107552135,
            *           "solved": 1
            *         }
            *       ],

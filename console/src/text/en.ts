@@ -235,7 +235,7 @@ export const text = {
     change: "Change",
     entities: "Top entities",
     fields: { "request.path": "Top paths", "derived.country": "Top countries" },
-    noCountries: "No address database with countries is configured (`geo.databases`).",
+    noCountries: "No address database with countries is configured.",
     unchanged: "No changes in this time range.",
     changes: "Recent changes",
     total: "Total",

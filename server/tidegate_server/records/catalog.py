@@ -133,8 +133,8 @@ def _fields(connection: Connection, call: Call) -> Iterator[wire_catalog.Catalog
         group: Literal["captured", "derived"] = (
             "derived" if name.startswith("derived.") else "captured"
         )
-        reason, _ = empty.get(name, ("", ""))
-        description = DESCRIPTIONS[name] + (f"; {reason}" if reason else "")
+        is_empty = "; no address database is configured" if name in empty else ""
+        description = DESCRIPTIONS[name] + is_empty
         yield _unseen(call.tenant_id, name, str(kind), group, description)
     for each in definitions.of_tenant(connection, call.tenant_id):
         if each.kind == ACTION.name:

@@ -5,7 +5,7 @@ import { api, body, type Schemas } from "../../api/client";
 import { bounds } from "../../frame/place";
 import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
-import { Foreign, marked } from "../../parts/foreign";
+import { Foreign } from "../../parts/foreign";
 import { EntityTable } from "../../recorded/entity-rows";
 import { text } from "../../text/en";
 import { useStatus } from "./status";
@@ -99,7 +99,7 @@ function Values(props: { facet: Facet | undefined; of: number; traffic: string }
     return (
       <p class="quiet">
         {facet?.expression === COUNTRY && isLocated === false
-          ? marked(words.noCountries)
+          ? words.noCountries
           : text.decisions.empty}
       </p>
     );
