@@ -9,6 +9,8 @@ from tidegate.evaluation.matches import Matches
 from tidegate.policy.backend import ServedColumns
 
 __all__ = [
+    "AddressDatabase",
+    "AddressDatabases",
     "FACTS",
     "Calls",
     "Engine",
@@ -129,11 +131,13 @@ class AddressDatabase:
     def fields(self) -> list[str]:
         """The fields that it gives."""
 
+@final
 class AddressDatabases:
     """Address databases that are asked in order; the first answer counts."""
 
     def __new__(cls, databases: list[AddressDatabase]) -> AddressDatabases: ...
 
+@final
 class Engine:
     """Active definitions: decisions out, state kept between them.  Threads may share one.
 
