@@ -9,9 +9,9 @@ from tidegate.evaluation.matches import Matches
 from tidegate.policy.backend import ServedColumns
 
 __all__ = [
+    "FACTS",
     "AddressDatabase",
     "AddressDatabases",
-    "FACTS",
     "Calls",
     "Engine",
     "Frozen",

@@ -109,6 +109,19 @@ def test_many_refusals_in_a_row_end_a_command(events: Callable[[bytes], str]) ->
     assert json.loads(going_on.stdout)["refused"] == {"invalid-event": 50}
 
 
+def test_a_summary_shows_the_first_refused_lines_and_counts_the_others(
+    events: Callable[[bytes], str],
+) -> None:
+    """Thousands of odd lines leave the summary on the screen; without a summary all are shown."""
+    lines = events(b'nonsense\n{"request": {"path": "/"}}\n' * 15)
+    done = run("decide", DEFINITIONS, lines, "--summary")
+    assert done.stderr.count("error[invalid-event]: ") == 11
+    assert "error[invalid-event]: 5 more lines\n" in done.stderr
+    whole = run("decide", DEFINITIONS, lines)
+    assert whole.stderr.count("error[invalid-event]: ") == 15
+    assert "more lines" not in whole.stderr
+
+
 def test_refusals_between_good_lines_end_nothing(events: Callable[[bytes], str]) -> None:
     """Only many refusals without a good line between them end the run."""
     done = run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -19,6 +20,8 @@ from tidegate.errors import EventError, TidegateError
 
 T = TypeVar("T")
 BATCH = 1_000
+SUMMARISED = 10
+"""The most refused lines of one kind that are shown before a summary, which counts all."""
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells use it."""
 
@@ -65,12 +68,20 @@ class Run(Generic[T]):
     is_stopped: bool = False
     in_order: bool = True
     notes: Notes = attrs.field(factory=Notes)
+    _by_code: Counter[str] = attrs.field(factory=Counter)
     _in_a_row: int = 0
     _has_refused_event: bool = False
     _is_reading: bool = False
 
     def over(self, source: Source, *, progress: bool = False) -> Iterator[tuple[Line, T]]:
-        """Each accepted event with its result, in order."""
+        """Each accepted event with its result, in order.
+
+        Args:
+            source: the events.
+            progress: whether a summary is wanted: a progress bar is shown, and of each kind of
+                refused lines the first, with the number of the others.
+        """
+        most = SUMMARISED if progress else sys.maxsize
         # The writer to standard input may wait for each answer.
         size = 1 if source.is_standard_input and not progress else BATCH
         with self._interruptible():
@@ -78,22 +89,27 @@ class Run(Generic[T]):
                 lines = read_events(
                     source, progress=progress, notes=self.notes, in_order=self.in_order
                 )
-                yield from self._all(lines, size)
+                yield from self._all(lines, size, most)
             except KeyboardInterrupt:
                 self.is_interrupted = True
             except TooManyRefusalsError as error:
                 self.is_stopped = True
                 errors.print(f"error: {error}", style="red", markup=False)
+        for code, count in self._by_code.items():
+            if count > most:
+                errors.print(
+                    f"error[{code}]: {count - most:,} more lines", style="red", markup=False
+                )
         if self._has_refused_event and not self.is_stopped:
             errors.print(f"hint: {_HINT}", markup=False)
         for warning in self.notes.warnings():
             errors.print(f"warning: {warning}", style="yellow", markup=False)
 
-    def _all(self, lines: Iterator[Line], size: int) -> Iterator[tuple[Line, T]]:
+    def _all(self, lines: Iterator[Line], size: int, most: int) -> Iterator[tuple[Line, T]]:
         while batch := self._next(lines, size):
             for line, done in self._done(batch):
                 if isinstance(done, EventError):
-                    self._refuse(line, done)
+                    self._refuse(line, done, most)
                 else:
                     self._in_a_row = 0
                     yield line, done
@@ -148,8 +164,10 @@ class Run(Generic[T]):
         except EventError as error:
             return error
 
-    def _refuse(self, line: Line, error: EventError) -> None:
-        errors.print(f"{line.place}: error[{error.code}]: {error}", style="red", markup=False)
+    def _refuse(self, line: Line, error: EventError, most: int) -> None:
+        self._by_code[error.code] += 1
+        if self._by_code[error.code] <= most:
+            errors.print(f"{line.place}: error[{error.code}]: {error}", style="red", markup=False)
         self.refused(line, error)
         self._has_refused_event |= error.code == EventError.code and "json" in self.notes.forms
         self._in_a_row += 1
