@@ -20,6 +20,7 @@ PLACES = {
     "keys": "tidegate.cli.keys:keys",
     "bench": "tidegate.cli.policies.bench:bench",
     "schema": "tidegate.cli.schema:schema",
+    "lsp": "tidegate.lsp.command:lsp",
     "explain-code": "tidegate.cli.findings.explain_code:explain_code",
     "decide": "tidegate.cli.decide:decide",
     "explain": "tidegate.cli.explain:explain",
@@ -44,6 +45,7 @@ _LIBRARY: Mapping[str, Mapping[str, str]] = {
         "keys": "Judge the keys of entity definitions by events.",
         "bench": "Measure how fast definitions decide, and which expressions take the most work.",
         "schema": "Print the JSON Schema of definitions documents or of tests, for an editor.",
+        "lsp": "Serve an editor: findings, completions, hovers, renames (needs tidegate[lsp]).",
         "explain-code": "Explain the code of a finding, a refusal or a reason; list all codes.",
     },
     "Decide events": {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 import msgspec
 
+from tidegate.editing.descriptions import description_of
 from tidegate.functions import FUNCTIONS
 from tidegate.language.check.macros import USAGE
 from tidegate.language.check.resolve import TYPE_NAMES
@@ -53,10 +54,9 @@ def _language() -> wire_expressions.Language:
 
 
 def _function(function: Function) -> wire_expressions.LanguageFunction:
-    meanings = dict.fromkeys(each.meaning.__doc__ or "" for each in function.overloads)
     return wire_expressions.LanguageFunction(
         name=function.name,
-        description="\n\n".join(filter(None, map(_plain, meanings))),
+        description=description_of(function),
         is_operator=not function.name.replace(".", "").replace("_", "").isalnum(),
         overloads=tuple(_overload(each.signature) for each in function.overloads),
     )
@@ -70,11 +70,6 @@ def _overload(signature: Signature) -> wire_expressions.LanguageOverload:
         result=str(signature.result),
         signature=str(signature),
     )
-
-
-def _plain(text: str) -> str:
-    """Convert a docstring to Markdown with one line per paragraph."""
-    return " ".join(text.replace("``", "`").split())
 
 
 def _fields(model: Mapping[str, Type]) -> tuple[wire_expressions.LanguageField, ...]:

@@ -42,7 +42,7 @@ def locate(findings: Iterable[Finding], root: Node, source: Source | None) -> li
     """The findings with line, column and excerpt, in document order."""
     if source is None:
         return list(findings)
-    placed = [(_place(each, root, source.text), each) for each in findings]
+    placed = [(place_of(each, root, source.text), each) for each in findings]
     placed.sort(key=lambda pair: pair[0].start)
     return [
         attrs.evolve(
@@ -94,7 +94,14 @@ def _at(finding: Finding, span: Span, source: Source) -> Finding:
     )
 
 
-def _place(finding: Finding, root: Node, text: str) -> Span:
+def place_of(finding: Finding, root: Node, text: str) -> Span:
+    """The part of a document that a finding is about.
+
+    Args:
+        finding: one without an offset; of one that has it, the part is a single code point.
+        root: the tree of the document.
+        text: the document.
+    """
     if finding.offset is not None:
         return Span(finding.offset, finding.offset + 1)
     node = find(root, finding.pointer)

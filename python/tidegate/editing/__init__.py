@@ -1,0 +1,1 @@
+"""Helps with expressions while they are written: completions, and names in words."""
