@@ -12,7 +12,7 @@ from tidegate.lsp.analysis import Analysis, check, is_definitions, linted, read
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PAUSE_SECONDS = 0.1
+PAUSE_SECONDS = 0.2
 """After a key, so that the checks of a quick writer don't take the time of the answers."""
 
 

@@ -116,6 +116,11 @@ def _above(text: Text, number: int, limit: int, *, is_item: bool) -> _Above:
     found: _Above | None = None
     after_dash = is_item
     for at in range(number - 1, max(-1, number - 1 - MAX_LINES), -1):
+        start = text.starts[at]
+        if text.text.startswith(" " * (limit + after_dash), start):
+            continue  # deeper, as most lines of a large document are
+        if after_dash and text.text.startswith("- ", start + limit):
+            continue  # an earlier item of the same list
         content = text.line(at)
         if not content.strip() or content.lstrip().startswith("#"):
             continue

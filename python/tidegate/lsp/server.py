@@ -39,7 +39,7 @@ SOURCE = "tidegate"
 CHOOSE_EVENT = "tidegate.chooseEvent"
 MAX_DIAGNOSTICS = 1_000
 PAGE = "https://github.com/OWNER/tidegate/blob/main/docs/findings.md"
-SWITCH_SECONDS = 0.001
+SWITCH_SECONDS = 0.0001
 """How long the checker's thread may hold the interpreter while an answer waits; Python's own 0.005
 would show as a delay after each key."""
 _SEVERITIES = {

@@ -67,4 +67,15 @@ class Text:
             return Text(change.text)
         start = self.offset(change.range.start)
         end = max(start, self.offset(change.range.end))
-        return Text(self.text[:start] + change.text + self.text[end:])
+        made = Text(self.text[:start] + change.text + self.text[end:])
+        if not _has_end(self.text[max(0, start - 1) : end + 1]) and not _has_end(change.text):
+            # The lines stay; to find those of a large document takes longer than a key may.
+            line = bisect_right(self.starts, start)
+            moved = len(change.text) - (end - start)
+            later = [each + moved for each in self.starts[line:]]
+            made.__dict__["starts"] = self.starts[:line] + later
+        return made
+
+
+def _has_end(text: str) -> bool:
+    return "\n" in text or "\r" in text
