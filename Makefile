@@ -14,7 +14,7 @@ CONSOLE_SOURCES := $(shell find console -path console/node_modules -prune -o -ty
 
 .PHONY: run cluster cluster-test simulate console console-if-possible test test-all samples-test programs \
 	built-and-rust-tested rust-tests kill-test counts-test restart-test restore-test damage-test \
-	attack fuzz-api hostile-test newcomer-test check agree bench conformance sizes wheels docs \
+	attack fuzz-api hostile-test newcomer-test check agree bench conformance sizes wheels docs extension \
 	docs-serve clean
 
 run: .venv/built console-if-possible ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
@@ -129,6 +129,10 @@ docs-serve: docs           ## the site on http://localhost:8000
 	$(PYTHON) -m venv --clear .venv-docs
 	.venv-docs/bin/python -m pip install --no-compile --quiet --disable-pip-version-check -r $<
 	touch $@
+
+extension:                 ## the extension for VS Code, packaged: target/tidegate-VERSION.vsix
+	mkdir -p target
+	cd editors/vscode && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && npm run --silent package
 
 wheels: .venv/installed console ## both wheels; that of the library for manylinux_2_28, and for musllinux_1_2 where rustup has the target
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ziglang

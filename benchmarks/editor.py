@@ -1,8 +1,8 @@
 """How long an editor waits for ``tidegate lsp`` after a key, in documents of several sizes.
 
-``python -m benchmarks.editor`` starts the server, types expressions letter by letter into the middle
-of a document, and asks for completions after each letter, as editors do.  A key is the change and the
-answer to its completion.  The checks run meanwhile, as they do for a user.
+``python -m benchmarks.editor`` starts the server, types an expression letter by letter into the
+middle of a document, and asks for completions after each letter, as editors do.  A key is the
+change and the answer to its completion.  The checks run meanwhile, as they do for a user.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def document(policies: int) -> str:
         "apiVersion: tidegate/v1\nactions:\n"
         "  - {name: Login, expression: request.path == '/login'}\n"
         "entities:\n"
-        "  - {name: Account, key_fields: [fields.account], match_expression: fields.account != ''}\n"
+        "  - {name: Account, key_fields: [fields.account], match_expression: source != ''}\n"
         "mitigations:\n  - {name: Refuse, mode: Block}\n"
         "lists:\n  - {name: Offices, kind: ip, entries: [198.51.100.0/24]}\npolicies:\n"
     ]
@@ -94,7 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         keys, findings = asyncio.run(measure(policies, between))
         p50, p95 = quantiles(keys, n=100)[49], quantiles(keys, n=100)[94]
         print(
-            f"{policies:>6,} policies, a key each {between} s: p50 {p50 * 1e3:.1f} ms, p95 {p95 * 1e3:.1f} ms,"
+            f"{policies:>6,} policies, a key each {between} s:"
+            f" p50 {p50 * 1e3:.1f} ms, p95 {p95 * 1e3:.1f} ms,"
             f" findings {findings:.2f} s after the last key"
         )
 

@@ -108,9 +108,9 @@ async def started(*options: str, settings: object = None) -> AsyncIterator[Clien
         )
         client.initialized(lsp.InitializedParams())
         yield made
+    finally:
         await client.shutdown_async(None)
         client.exit(None)
-    finally:
         await asyncio.wait_for(client.stop(), SECONDS)
 
 

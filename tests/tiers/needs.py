@@ -53,3 +53,9 @@ def namespace() -> None:
 def node() -> None:
     """The test runs Node."""
     _need("node")
+
+
+@pytest.fixture(scope="session")
+def editor() -> None:
+    """The test runs Neovim."""
+    _need("editor")

@@ -19,6 +19,7 @@ NEEDED: Mapping[str, Mapping[str, str]] = {
     "broker": {"nats-server": "nats-server"},
     "namespace": {"ip": "iproute2", "nft": "nftables"},
     "node": {"node": "nodejs"},
+    "editor": {"nvim": "neovim"},
 }
 """Programs by fixture, each with its package in Debian and Ubuntu."""
 _VERSIONS_OF_POSTGRESQL = Path("/usr/lib/postgresql")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _MEANT = re.compile(r"did you mean `(?P<meant>[^`]+)`\?")
 _QUOTED = "quote it"
+_BACKTICKS = re.compile(r"`([^`]+)`")
 
 
 class RenameError(TidegateError):
@@ -79,7 +80,7 @@ def references(text: Text, offset: int, analysis: Analysis) -> list[lsp.Range]:
     if found is None:
         return []
     uses = _mentions(text, analysis, found.named)
-    return [text.range(each.start, each.end) for each in uses]
+    return [text.range(each.start, each.end) for each in sorted(uses, key=lambda each: each.start)]
 
 
 def _mentions(text: Text, analysis: Analysis, named: Named) -> Iterator[Mention]:
@@ -206,14 +207,14 @@ def _meant_place(
     text: Text, analysis: Analysis, start: int, end: int, message: str
 ) -> tuple[int, int] | None:
     """Where the text that the message quotes stands: the finding's span may be wider."""
-    quoted = re.search(r"`([^`]+)`", message)
-    if quoted is None:
-        return None
-    at = text.text.find(quoted[1], start, max(end, start + len(quoted[1])))
-    if at < 0 and analysis.root is not None:
-        spot = spot_at(analysis.root, text.text, start)
-        at = -1 if spot is None else text.text.find(quoted[1], start, spot.offsets[-1])
-    return None if at < 0 else (at, at + len(quoted[1]))
+    limit = end
+    if analysis.root is not None and (spot := spot_at(analysis.root, text.text, start)) is not None:
+        limit = max(end, spot.offsets[-1])
+    for quoted in reversed(_BACKTICKS.findall(message)):  # the last is the text that is wrong
+        at = text.text.find(quoted, start, max(limit, start + len(quoted)))
+        if at >= 0:
+            return at, at + len(quoted)
+    return None
 
 
 _MEMBER = re.compile(r"(?P<before>\s*(?:- +)*[A-Za-z_][\w.-]*: +|\s*(?:- +)+)(?P<value>\S.*?)\s*$")
