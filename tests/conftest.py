@@ -12,10 +12,11 @@ import structlog
 from hypothesis import settings
 from tests.shared_data import DataReaders
 from tests.tiers import Tier, Watch
-from tests.tiers.needs import broker, namespace, node, postgresql, process, proxy, smoke
+from tests.tiers.needs import broker, editor, namespace, node, postgresql, process, proxy, smoke
 
 __all__ = [
     "broker",
+    "editor",
     "evaluator",
     "namespace",
     "node",

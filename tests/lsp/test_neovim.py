@@ -38,7 +38,7 @@ end
 vim.cmd([[%s/request.metod/request.method/]])
 local hover = ask("textDocument/hover", "request.method", 10)
 local items = ask("textDocument/completion", "request.method", 11).items
-local edit = ask("textDocument/rename", [[\\[login\\]], 2, { newName = "sign_in" })
+local edit = ask("textDocument/rename", "actions: .login", 11, { newName = "sign_in" })
 vim.lsp.util.apply_workspace_edit(edit, "utf-16")
 vim.cmd("write")
 vim.fn.writefile({ vim.fn.json_encode({

@@ -31,10 +31,14 @@ class Checker:
     Args:
         report: called on the checker's thread with a job and its findings, and again with
             those that take longer; not for a text that has been replaced.
+        fail: called there with a job whose check failed, which is a bug in this library.
     """
 
-    def __init__(self, report: Callable[[Job, Analysis], None]) -> None:
+    def __init__(
+        self, report: Callable[[Job, Analysis], None], fail: Callable[[Job, Exception], None]
+    ) -> None:
         self._report = report
+        self._fail = fail
         self._waiting: dict[str, Job] = {}
         self._known: dict[str, Analysis] = {}
         self._change = Condition()
@@ -87,7 +91,10 @@ class Checker:
                 if not self._waiting:
                     continue
                 job = self._waiting.pop(next(iter(self._waiting)))
-            self._check(job)
+            try:
+                self._check(job)
+            except Exception as error:  # a mistake of ours in one text must not end all checks
+                self._fail(job, error)
 
     def _check(self, job: Job) -> None:
         last = self._known.get(job.uri)

@@ -80,7 +80,7 @@ class Server(LanguageServer):
         self.given: object = None
         """The settings that the client began with."""
         self.texts: dict[str, Text] = {}
-        self.checker = Checker(self._checked)
+        self.checker = Checker(self._checked, self._failed)
         self._events: Events | None = None
         self._explained: tuple[object, int, Explained | None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -153,6 +153,11 @@ class Server(LanguageServer):
         params = lsp.PublishDiagnosticsParams(job.uri, shown, job.version)
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self.text_document_publish_diagnostics, params)
+
+    def _failed(self, job: Job, error: Exception) -> None:
+        message = f"{job.uri} couldn't be checked, which is a bug in Tidegate: {error!r}"
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._tell, message)
 
     def _diagnostic(
         self, uri: str, text: Text, found: Analysis, finding: Finding
