@@ -13,6 +13,7 @@ import attrs
 import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
+from tests.address_databases import write
 from tests.server.challenges.gate import gate_of
 from tests.server.deciding import Deciding, Service, deciding
 from tests.server.serving import Served
@@ -160,7 +161,9 @@ def families(page: str) -> dict[str, Metric]:
 
 def test_the_page_of_metrics_is_as_it_is_documented(tmp_path: Path, process: None) -> None:
     """Names, types, labels, and what is shown without a credential, by the official reader."""
-    with deciding(tmp_path, metrics_token="a token of metrics") as made:
+    located = str(write(tmp_path / "country.mmdb"))
+    options = {"metrics_token": "a token of metrics", "geo_databases": located}
+    with deciding(tmp_path / "data", **options) as made:
         shop = made.tenant()
         for _ in range(3):  # the third is answered by a policy
             shop.decide("/login")
