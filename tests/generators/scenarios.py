@@ -45,6 +45,14 @@ SECOND = 1_000_000_000
 START = 1_700_000_000 * SECOND
 TENANT = UUID("6f9619ff-8b86-4d01-b42d-00cf4fc964ff")
 
+_HEADERS = (
+    ("x-path", "request.path"),
+    ("crawler-price", 'request.method == "GET" ? "USD 0.01" : ""'),
+    ("x-token", 'request.headers["authorization"]'),
+    ("x-name", "string(fields.account)"),
+)
+"""Computed headers: some are empty, secret, errors, or can't be sent."""
+
 _CONDITIONS = (
     'request.method == "POST"',
     'request.path.startsWith("/a")',
@@ -223,7 +231,8 @@ def _entity(choices: Choices, number: int, actions: int) -> EntityDefinition:
 def _mitigation(choices: Choices, number: int) -> Mitigation:
     mode: Mode = pick(choices, _MODES)
     template = pick(choices, (None, "https://example.test/back"))
-    headers = {"x-b": "2", "x-a": 'q"'}
+    headers = {"x-b": "2", "x-a": 'q"'} if happens(choices, 70) else {}
+    computed = dict(_HEADERS[: choices.below(len(_HEADERS) + 1)])
     return Mitigation(
         mitigation_id=_id("mitigation", number),
         name=f"Mitigation {number}",
@@ -234,7 +243,9 @@ def _mitigation(choices: Choices, number: int) -> Mitigation:
         challenge=Challenge(difficulty=number + 1, default_return_url_template=template)
         if mode == "Challenge"
         else None,
-        block=Block(body="né\n", headers=headers) if mode == "Block" else None,
+        block=Block(body="né\n", headers=headers, computed_headers=computed)
+        if mode == "Block"
+        else None,
     )
 
 

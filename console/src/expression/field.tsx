@@ -100,6 +100,11 @@ function Said({ report }: { report: Report | null }) {
 }
 
 /** A key isn't a condition, so it has no preview. */
+/** Whether the expression is a value instead of a condition. */
+function isValue(purpose: Purpose): purpose is "key-field" | "window-field" | "header" {
+  return ["key-field", "window-field", "header"].includes(purpose);
+}
+
 function asCondition(purpose: Purpose) {
-  return purpose === "key-field" || purpose === "window-field" ? "condition" : purpose;
+  return isValue(purpose) ? "condition" : purpose;
 }

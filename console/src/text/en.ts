@@ -532,6 +532,7 @@ export const text = {
     block: "Block response",
     status: "Status",
     headers: "Headers, one `name: value` per line",
+    computedHeaders: "Computed headers, one `name: expression` per line",
     body: "Body",
     preview: "Preview of the response, as text",
   },

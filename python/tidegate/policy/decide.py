@@ -7,7 +7,7 @@ challenge proofs.  An override changes only the answer: everything counts as it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -22,8 +22,15 @@ from tidegate.functions.addresses import parse_address
 from tidegate.limits import CLOCK_TOLERANCE
 from tidegate.policy.budget import Ends, past_budget
 from tidegate.policy.decision import EngineDecision, Entity, FiredClause, WindowValue
+from tidegate.policy.definitions.header_values import header_value_problem
 from tidegate.policy.definitions.keys import EntityKey, Part, counted_text, entity_id, part_of
-from tidegate.policy.definitions.secrets import PLAIN, Reading, keeps_forwarded, kept_part
+from tidegate.policy.definitions.secrets import (
+    PLAIN,
+    Reading,
+    keeps_forwarded,
+    kept_part,
+    kept_text,
+)
 from tidegate.policy.shown_proof import FIELDS, ShownProof, counting, shown_proofs
 from tidegate.policy.state.state import Block, Change, Changed, Count, Mitigate, State
 from tidegate.policy.state.windows import added
@@ -36,6 +43,7 @@ if TYPE_CHECKING:
         CompiledClause,
         CompiledDefinitions,
         CompiledEntity,
+        CompiledMitigation,
         CompiledPolicy,
     )
     from tidegate.policy.definitions.overrides import CompiledOverride
@@ -492,8 +500,27 @@ class _Walk:
             )
         if mitigation is not None and mitigation.block is not None:
             block = mitigation.block
-            return decider.Block(block.status_code, block.body, dict(block.headers))
+            headers = {**block.headers, **dict(self._headers(mitigation, ended_at))}
+            return decider.Block(block.status_code, block.body, headers)
         return decider.Allow()
+
+    def _headers(
+        self, mitigation: CompiledMitigation, ended_at: tuple[str, ...]
+    ) -> Iterator[tuple[str, str]]:
+        """The computed headers of a block, as stored; none once the budget ended."""
+        for each in () if ended_at else mitigation.headers:
+            outcome = self._evaluate(each.place, each.expression, self._record)
+            failure, value = outcome.failure, outcome.value
+            if failure is None and not isinstance(value, str):
+                failure = Failure("no_such_overload", "the result is no string")
+            if failure is None:
+                value = kept_text(self._redactor, each.reading, str(value))
+                if header_value_problem(value) is not None:
+                    failure = Failure("invalid_argument", "the result is no header value")
+            if failure is not None:
+                self._errors[each.place] = failure.code
+            elif value:
+                yield each.name, value
 
 
 def _overriding(

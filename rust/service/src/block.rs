@@ -400,17 +400,25 @@ impl Text<'_> {
     }
 }
 
-/// Ids of the policies with a failed expression, once each; an empty id for actions and entities.
+/// Ids of the policies with a failed expression, once each; an empty id for the other objects.
 fn failed<'a>(decision: &Decision<'a>) -> SmallVec<[&'a str; 4]> {
     let ids = decision.errors.iter().map(|(place, _)| match place {
         Place::Scope { policy }
         | Place::Condition { policy, .. }
         | Place::WindowField { policy, .. } => &*policy.id,
-        Place::Action { .. } | Place::Match { .. } | Place::KeyField { .. } => "",
+        Place::Action { .. }
+        | Place::Match { .. }
+        | Place::KeyField { .. }
+        | Place::Header { .. } => "",
     });
-    let mut failed: SmallVec<[&str; 4]> = ids.collect();
-    // Errors are in decision order, so those of one policy are adjacent.
-    failed.dedup();
+    let mut failed: SmallVec<[&str; 4]> = SmallVec::new();
+    for id in ids {
+        // Errors are in decision order, so those of one policy are adjacent; those of headers come
+        // last.
+        if failed.last() != Some(&id) && (!id.is_empty() || failed.first() != Some(&id)) {
+            failed.push(id);
+        }
+    }
     failed
 }
 

@@ -30,6 +30,7 @@ _USES: Mapping[wire_expressions.Purpose, Use] = {
     "match": Use.CONDITION,
     "key-field": Use.KEY,
     "window-field": Use.KEY,
+    "header": Use.HEADER,
 }
 
 

@@ -106,6 +106,7 @@ def trace_of(explanation: Explanation) -> wire_decisions.Trace:
         actions=explanation.actions,
         entities=explanation.entities,
         policies=explanation.policies,
+        headers=explanation.headers,
         override=explanation.override,
     )
 

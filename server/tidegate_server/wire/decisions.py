@@ -12,6 +12,7 @@ from msgspec import Meta
 from tidegate.policy.explain.parts import (
     ActionExplanation,
     EntityExplanation,
+    ExpressionExplanation,
     OverrideExplanation,
     PolicyExplanation,
 )
@@ -226,6 +227,10 @@ class Trace:
     actions: tuple[ActionExplanation, ...]
     entities: tuple[EntityExplanation, ...]
     policies: tuple[PolicyExplanation, ...]
+    headers: Annotated[
+        tuple[ExpressionExplanation, ...],
+        Meta(description="the expressions of the answer's headers"),
+    ]
     override: OverrideExplanation | None
 
 

@@ -112,6 +112,9 @@ class Block:
     status_code: Annotated[int, Meta(ge=400, le=599)] = 403
     body: Annotated[str, Meta(max_length=65_536)] = ""
     headers: Annotated[dict[str, str], Meta(max_length=20)] = attrs.field(factory=dict)
+    computed_headers: Annotated[dict[str, Expression], Meta(max_length=4)] = attrs.field(
+        factory=dict
+    )
 
 
 @attrs.frozen(kw_only=True)

@@ -9,7 +9,9 @@ from msgspec import Meta
 
 from tidegate.limits import DEFAULT
 
-Purpose: TypeAlias = Literal["action", "scope", "condition", "match", "key-field", "window-field"]
+Purpose: TypeAlias = Literal[
+    "action", "scope", "condition", "match", "key-field", "window-field", "header"
+]
 
 
 @attrs.frozen(kw_only=True)

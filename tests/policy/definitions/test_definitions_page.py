@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import attrs
@@ -46,6 +47,8 @@ def described(shape: shapes.Shape) -> str:
             return f"slug of `{shape.section}`"
         case shapes.Headers():
             return f"names and values, at most {shape.maximum}"
+        case shapes.Map():
+            return f"names and {described(shape.item)}s, at most {shape.maximum}"
         case shapes.Labels():
             return f"labels, at most {shape.maximum}"
         case shapes.Many():
@@ -102,7 +105,7 @@ def test_every_member_is_there_with_its_type_and_default(cls: Any) -> None:
 
 def test_the_example_loads() -> None:
     """The example of the page loads without a finding, and it means what it says."""
-    example, quoted, kept, edited, labelled = re.findall(
+    example, quoted, kept, edited, priced, labelled = re.findall(
         r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL
     )
     compilation = read_document(example)
@@ -114,6 +117,8 @@ def test_the_example_loads() -> None:
     assert len(read_document(f"apiVersion: tidegate/v1\n{quoted}").compiled.actions) == 2
     assert len(read_document(f"apiVersion: tidegate/v1\n{kept}").compiled.actions) == 1
     assert read_document(edited).findings == ()
+    priced = "- name: Pay\n  mode: Block\n" + indent(priced, "  ")
+    assert read_document(f"apiVersion: tidegate/v1\nmitigations:\n{priced}").findings == ()
     (policy,) = read_document(f"apiVersion: tidegate/v1\n{labelled}").compiled.source.policies
     assert policy.labels == {"team": "accounts", "ticket": "SEC-114"}
 

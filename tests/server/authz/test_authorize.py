@@ -124,3 +124,48 @@ def test_the_path_of_the_visitor_may_stand_behind(fresh: Deciding, path: str) ->
 def test_no_other_spelling_leads_here(fresh: Deciding, path: str) -> None:
     """The path is compared as it is written."""
     assert authz(fresh, path=path).status == 404
+
+
+def test_an_agent_is_asked_for_payment(service: Service) -> None:
+    """A block with status 402 and computed headers reaches proxies and callers.
+
+    nginx gets status 403 with the same headers, since it takes no other. It is explained as it was
+    recorded.
+    """
+    computed = {
+        "crawler-price": 'agent.claims != "" ? "USD 0.01" : ""',
+        "link": '"<https://shop.example.test/licence>; rel=license"',
+    }
+    block = {"status_code": 402, "computed_headers": computed}
+    pay = {"name": "Pay", "mode": "Block", "ttl_seconds": 0, "block": block}
+    clause = {"name": "agents", "expression": 'agent.claims != ""', "mitigation": "pay"}
+    policy = {"name": "Agents pay", "clauses": [clause]}
+    sections = {"mitigations": [pay], "policies": [policy]}
+    shop = service.tenant({"apiVersion": "tidegate/v1", **sections})
+    priced = {
+        "crawler-price": "USD 0.01",
+        "link": "<https://shop.example.test/licence>; rel=license",
+    }
+    forwarded = {
+        "x-service-api-key": shop.key,
+        "x-forwarded-method": "GET",
+        "x-forwarded-proto": "https",
+        "x-forwarded-host": "shop.example.test",
+        "x-forwarded-uri": "/news",
+        "x-forwarded-for": "203.0.113.9",
+        "user-agent": "GPTBot/1.2",
+    }
+    for status, seen in (
+        (403, authz(shop, "/news", user_agent="GPTBot/1.2")),
+        (402, ask(shop.service.base_url, "/authz", forwarded)),
+    ):
+        assert (seen.status, {name: seen.header(name) for name in priced}) == (status, priced)
+    answer = shop.decide("/news", request={"user_agent": "GPTBot/1.2"})
+    assert answer["action"]["block"]["headers"] == priced
+    decisions = shop.get("decisions")
+    assert len(decisions) == 3
+    for each in decisions:
+        explained = shop.get(f"decisions/{each['decision_id']}/explain")
+        assert explained["reproduced"]
+        headers = explained["trace"]["headers"]
+        assert next(one["value"] for one in headers) == '"USD 0.01"'

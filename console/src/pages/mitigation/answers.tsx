@@ -57,6 +57,7 @@ export function BlockFields(props: { value: Block; onChange: (value: Block) => v
   const status = value.status_code ?? 403;
   // Keep the typed text: an unfinished line isn't a header yet.
   const [lines, setLines] = useState(linesOf(value.headers ?? {}));
+  const [computed, setComputed] = useState(linesOf(value.computed_headers ?? {}));
   const change = (changes: Block): void => {
     props.onChange({ ...value, ...changes });
   };
@@ -78,6 +79,14 @@ export function BlockFields(props: { value: Block; onChange: (value: Block) => v
         onChange={(typed) => {
           setLines(typed);
           change({ headers: namedOf(typed) });
+        }}
+      />
+      <AreaField
+        label={words.computedHeaders}
+        value={computed}
+        onChange={(typed) => {
+          setComputed(typed);
+          change({ computed_headers: namedOf(typed) });
         }}
       />
       <AreaField

@@ -128,12 +128,20 @@ def _reading(read: Reading) -> dict[str, Any]:
 
 def _mitigation(mitigation: CompiledMitigation) -> dict[str, Any]:
     block, challenge = mitigation.block, mitigation.challenge
+    headers = [
+        {
+            "name": each.name,
+            "expression": orjson.Fragment(each.expression.canonical),
+            "reading": _reading(each.reading),
+        }
+        for each in mitigation.headers
+    ]
     return {
         "slug": mitigation.slug,
         "mode": mitigation.mode,
         "ttl_seconds": mitigation.ttl_seconds,
         "challenge": attrs.asdict(challenge) if challenge else None,
-        "block": attrs.asdict(block) if block else None,
+        "block": attrs.asdict(block) | {"computed_headers": headers} if block else None,
     }
 
 

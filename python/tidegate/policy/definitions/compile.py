@@ -25,9 +25,10 @@ from tidegate.policy.definitions.compiled import (
     CompiledMitigation,
     CompiledPolicy,
     CompiledWindow,
+    ComputedHeader,
 )
 from tidegate.policy.definitions.expressions import CheckedTexts, Expressions, Use
-from tidegate.policy.definitions.findings import MAX_FINDINGS, Finding
+from tidegate.policy.definitions.findings import MAX_FINDINGS, Finding, pointer_to
 from tidegate.policy.definitions.model import Block, Challenge
 from tidegate.policy.definitions.overrides import Overrides
 from tidegate.policy.definitions.reads import reads
@@ -117,9 +118,7 @@ class _Compiler:
         self._errors = 0
         self._actions = {each.slug for each in definitions.actions if each.enabled}
         self._entities = {each.slug for each in definitions.entities if each.enabled}
-        self._mitigations = {
-            each.slug: _mitigation(each) for each in definitions.mitigations if each.enabled
-        }
+        self._mitigations: dict[str, CompiledMitigation] = {}
         self._lists = {each.slug: NamedList(each.kind, each.entries) for each in definitions.lists}
         self._expressions = Expressions(
             (each.slug for each in definitions.actions),
@@ -135,8 +134,12 @@ class _Compiler:
         source = self._source
         actions = [self._action(each, at) for at, each in enumerate(source.actions)]
         entities = [self._entity(each, at) for at, each in enumerate(source.entities)]
+        made = [self._mitigation(each, at) for at, each in enumerate(source.mitigations)]
+        mitigations = [
+            each for each, of in zip(made, source.mitigations, strict=True) if of.enabled
+        ]
+        self._mitigations = {each.slug: each for each in mitigations}
         policies = [self._policy(each, at) for at, each in enumerate(source.policies)]
-        mitigations = [self._mitigations[each.slug] for each in source.mitigations if each.enabled]
         compiled = CompiledDefinitions(
             source=source,
             tenant=UUID(source.tenant.tenant_id),
@@ -199,6 +202,34 @@ class _Compiler:
             for number, found in enumerate(warnings):
                 self._report(found, f"{pointer}/{number}", texts[number])
         return parts
+
+    def _mitigation(self, mitigation: Mitigation, at: int) -> CompiledMitigation:
+        mode = mitigation.mode
+        block = (mitigation.block or Block()) if mode == "Block" else None
+        pointer = f"/mitigations/{at}/block/computed_headers"
+        texts = block.computed_headers.items() if block is not None else ()
+        return CompiledMitigation(
+            slug=mitigation.slug,
+            mode=mode,
+            ttl_seconds=mitigation.ttl_seconds,
+            challenge=(mitigation.challenge or Challenge()) if mode == "Challenge" else None,
+            block=block,
+            headers=tuple(
+                self._header(mitigation.slug, name, text, pointer_to(pointer, name))
+                for name, text in texts
+            ),
+        )
+
+    def _header(self, slug: str, name: str, text: str, pointer: str) -> ComputedHeader:
+        expression = self._check(text, pointer, Use.HEADER)
+        read = self._reading(expression)
+        if read.is_secret:
+            message = f"the header has a keyed hash instead of a value that reads `{read.name}`"
+            hint = "secrets aren't sent in answers, since answers are recorded"
+            finding = Finding("secret-in-header", message, pointer, severity="warning", hint=hint)
+            self._findings.append(finding)
+        place = f"mitigations.{slug}.block.computed_headers.{name}"
+        return ComputedHeader(name, place, expression, read)
 
     def _policy(self, policy: Policy, at: int) -> CompiledPolicy:
         pointer = f"/policies/{at}"
@@ -338,17 +369,6 @@ def _surroundings_are_alike(before: Compilation, after: Definitions, limits: Lim
         and known.entities == after.entities
         and known.mitigations == after.mitigations
         and lists(known) == lists(after)
-    )
-
-
-def _mitigation(mitigation: Mitigation) -> CompiledMitigation:
-    mode = mitigation.mode
-    return CompiledMitigation(
-        slug=mitigation.slug,
-        mode=mode,
-        ttl_seconds=mitigation.ttl_seconds,
-        challenge=(mitigation.challenge or Challenge()) if mode == "Challenge" else None,
-        block=(mitigation.block or Block()) if mode == "Block" else None,
     )
 
 

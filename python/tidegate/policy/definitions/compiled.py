@@ -46,6 +46,23 @@ class CompiledEntity:
 
 
 @attrs.frozen
+class ComputedHeader:
+    """A header of a block with the value of an expression.
+
+    Attributes:
+        name: of the header.
+        place: of the expression.
+        expression: its value is a string.
+        reading: how the value is read.
+    """
+
+    name: str
+    place: str
+    expression: CheckedExpression
+    reading: Reading
+
+
+@attrs.frozen
 class CompiledMitigation:
     """``challenge`` or ``block`` is present exactly in the mode that uses it."""
 
@@ -54,6 +71,8 @@ class CompiledMitigation:
     ttl_seconds: int
     challenge: Challenge | None
     block: Block | None
+    headers: tuple[ComputedHeader, ...] = ()
+    """The computed headers of the block."""
 
 
 @attrs.frozen
@@ -147,7 +166,9 @@ class CompiledDefinitions:
             for expression in (*entity.key_fields, *_given(entity.match))
         )
         of_actions = _members_read(action.expression for action in self.actions)
-        return of_actions.union(of_entities, *(each.members_read for each in self.policies))
+        of_headers = _members_read(each.expression for each in self.headers())
+        of_policies = (each.members_read for each in self.policies)
+        return of_actions.union(of_entities, of_headers, *of_policies)
 
     @cached_property
     def clauses(self) -> Mapping[tuple[str, str], CompiledClause]:
@@ -158,12 +179,17 @@ class CompiledDefinitions:
             for clause in policy.clauses
         }
 
+    def headers(self) -> Iterator[ComputedHeader]:
+        """The computed headers of all mitigations."""
+        return (header for each in self.mitigations for header in each.headers)
+
     def expressions(self) -> Iterator[CheckedExpression]:
         """Every expression that a decision may evaluate."""
         yield from (action.expression for action in self.actions)
         for entity in self.entities:
             yield from entity.key_fields
             yield from _given(entity.match)
+        yield from (each.expression for each in self.headers())
         for policy in self.policies:
             yield from _given(policy.expression)
             for clause in policy.clauses:

@@ -32,6 +32,7 @@ class Use(Enum):
     CONDITION_ON_ENTITY = auto()
     KEY = auto()
     """A key field, or the field of a distinct window."""
+    HEADER = auto()
 
 
 _EXPECTED: Mapping[Use, tuple[Type, ...]] = {
@@ -39,6 +40,7 @@ _EXPECTED: Mapping[Use, tuple[Type, ...]] = {
     Use.CONDITION: (BOOL,),
     Use.CONDITION_ON_ENTITY: (BOOL,),
     Use.KEY: (STRING, INT, UINT, BOOL, IP, CIDR),
+    Use.HEADER: (STRING,),
 }
 
 
@@ -89,6 +91,7 @@ class Expressions:
             Use.CONDITION: all_actions,
             Use.CONDITION_ON_ENTITY: all_actions.with_entity_state(),
             Use.KEY: all_actions,
+            Use.HEADER: all_actions,
         }
         self._checked: CheckedTexts = {}
         self._noted: CheckedTexts = {}

@@ -21,6 +21,7 @@ from tidegate.policy.definitions.shapes import (
     Integer,
     Labels,
     Many,
+    Map,
     Moment,
     Network,
     Number,
@@ -224,6 +225,10 @@ class Block:
         metadata=member(Text(maximum=MAX_BODY_CHARACTERS, multiline=True, printable=False)),
     )
     headers: Mapping[str, str] = attrs.field(factory=dict, metadata=member(Headers(maximum=20)))
+    computed_headers: Mapping[str, str] = attrs.field(
+        factory=dict, metadata=member(Map(Expression("header"), maximum=4))
+    )
+    """Expressions of further headers, by name. One that is empty leaves its header out."""
 
 
 @attrs.frozen(kw_only=True)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from tidegate.functions.addresses import is_range
 from tidegate.language.tree.diagnostics import nearest, quote
 from tidegate.policy.definitions.findings import Finding, SecondPlace, pointer_to
-from tidegate.policy.document.forms import is_pointer
+from tidegate.policy.document.forms import header_problem, is_pointer
 from tidegate.policy.document.override_checks import check_overrides
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
     from tidegate.policy.definitions.model import (
+        Block,
         Clause,
         Definitions,
         ListSource,
@@ -146,6 +147,20 @@ def _mode(mitigation: Mitigation, pointer: str) -> Iterator[Finding]:
             message = f"`{member}` has no meaning for a mitigation of mode `{mitigation.mode}`"
             hint = f"set `mode: {mode}` or leave `{member}` out"
             yield Finding("misplaced-member", message, f"{pointer}/{member}", hint=hint)
+    if mitigation.block is not None:
+        yield from _computed_headers(mitigation.block, f"{pointer}/block/computed_headers")
+
+
+def _computed_headers(block: Block, pointer: str) -> Iterator[Finding]:
+    names = {name.lower() for name in block.headers}
+    for name in block.computed_headers:
+        problem = header_problem(name, "")
+        if problem is None and name.lower() in names:
+            problem = "given twice"
+        if problem is not None:
+            message = f"header {quote(name)}: {problem}"
+            yield Finding("invalid-header", message, pointer_to(pointer, name))
+        names.add(name.lower())
 
 
 def _clause_names(clauses: tuple[Clause, ...], pointer: str) -> Iterator[Finding]:

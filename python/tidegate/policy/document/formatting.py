@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _EXPRESSION = re.compile(
     r"/actions/\d+/expression"
     r"|/entities/\d+/(?:match_expression|key_fields/\d+)"
+    r"|/mitigations/\d+/block/computed_headers/[^/]+"
     r"|/policies/\d+/expression"
     r"|/policies/\d+/clauses/\d+/(?:expression|window/field)"
 )

@@ -9,9 +9,9 @@ import re
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from tidegate.policy.definitions.header_values import header_value_problem
 from tidegate.policy.definitions.shapes import Text
 
-MAX_HEADER_VALUE = 4 * 1024
 MAX_URL = 2 * 1024
 LABEL = Text(maximum=200)
 """The value of a label."""
@@ -50,11 +50,7 @@ def header_problem(name: str, value: str) -> str | None:
         return "a hop-by-hop header cannot be set"
     if name.lower() in RESERVED_HEADERS:
         return "this header cannot be set by a block answer"
-    if len(value) > MAX_HEADER_VALUE:
-        return f"a header value has at most {MAX_HEADER_VALUE} characters"
-    if value and not _VISIBLE.fullmatch(value):
-        return "a header value must be visible ASCII, without blanks at its ends"
-    return None
+    return header_value_problem(value)
 
 
 def label_problem(name: str) -> str | None:

@@ -285,5 +285,6 @@ def _placed(compiled: CompiledDefinitions) -> Iterator[tuple[str, CheckedExpress
             yield f"entities.{entity.slug}.match_expression", entity.match
         for number, field in enumerate(entity.key_fields):
             yield f"entities.{entity.slug}.key_fields[{number}]", field
+    yield from ((each.place, each.expression) for each in compiled.headers())
     for policy in compiled.policies:
         yield from policy.placed

@@ -67,17 +67,19 @@ class Explanation:
     actions: tuple[ActionExplanation, ...]
     entities: tuple[EntityExplanation, ...]
     policies: tuple[PolicyExplanation, ...]
+    headers: tuple[ExpressionExplanation, ...]
+    """The expressions of the answer's headers."""
     override: OverrideExplanation | None
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as JSON data."""
-        members = ("time", "actions", "entities", "policies", "override")
+        members = ("time", "actions", "entities", "policies", "headers", "override")
         parts = {name: _plain(getattr(self, name)) for name in members}
         return {"decision": self.decision.to_record(), **parts}
 
     def __str__(self) -> str:
         head = (self.decision, self.time, self.override)
-        return render(head, self.actions, self.entities, self.policies)
+        return render(head, self.actions, self.entities, self.policies, self.headers)
 
     def _repr_html_(self) -> str:
         return notebook.text(str(self))
@@ -207,6 +209,9 @@ class _Explainer:
             ),
             entities=tuple(self._entity(each.slug) for each in self._compiled.entities),
             policies=tuple(self._policy(each) for each in self._compiled.policies),
+            headers=tuple(
+                each for place, each in self._observed.items() if place.startswith("mitigations.")
+            ),
             override=self._override(),
         )
 

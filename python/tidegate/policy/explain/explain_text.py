@@ -31,6 +31,7 @@ def render(
     actions: Sequence[ActionExplanation],
     entities: Sequence[EntityExplanation],
     policies: Sequence[PolicyExplanation],
+    headers: Sequence[ExpressionExplanation],
 ) -> str:
     """The explanation as indented lines.
 
@@ -39,6 +40,7 @@ def render(
         actions: the actions.
         entities: the entities.
         policies: the policies.
+        headers: the expressions of the answer's headers.
     """
     decision, time, override = head
     lines: list[Iterable[str]] = [_decision(decision, time)]
@@ -46,6 +48,8 @@ def render(
         lines.append(_override(override))
     lines += [["", "actions"], *map(_action, actions)]
     lines += [["entities"], *map(_entity, entities), ["policies"], *map(_policy, policies)]
+    if headers:
+        lines += [["headers"], *(_expression(each, 6) for each in headers)]
     return "\n".join(chain.from_iterable(lines))
 
 

@@ -16,7 +16,7 @@ import orjson
 from tidegate.language.check.checker import CheckedExpression, check
 from tidegate.language.tree.schema import Schema
 from tidegate.policy.callers import KINDS, MACHINES, Request, kind_of
-from tidegate.policy.definitions.findings import Finding
+from tidegate.policy.definitions.findings import Finding, pointer_to
 from tidegate.policy.definitions.reads import reads
 from tidegate.policy.traffic.programs import compile_programs
 
@@ -297,6 +297,10 @@ def _pointers(source: Definitions) -> dict[str, str]:
         for number in range(len(entity.key_fields)):
             place = f"entities.{entity.slug}.key_fields[{number}]"
             found[place] = f"/entities/{at}/key_fields/{number}"
+    for at, mitigation in enumerate(source.mitigations):
+        for name in mitigation.block.computed_headers if mitigation.block else ():
+            place = f"mitigations.{mitigation.slug}.block.computed_headers.{name}"
+            found[place] = pointer_to(f"/mitigations/{at}/block/computed_headers", name)
     for at, policy in enumerate(source.policies):
         slug = f"{_FIRES}-{at}"
         found[f"policies.{slug}.expression"] = f"/policies/{at}/expression"

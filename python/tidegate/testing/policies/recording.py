@@ -99,6 +99,7 @@ def _placed(compiled: CompiledDefinitions) -> Iterator[tuple[str, CheckedExpress
             yield f"entities.{entity.slug}.match_expression", entity.match, False
         for number, field in enumerate(entity.key_fields):
             yield f"entities.{entity.slug}.key_fields[{number}]", field, True
+    yield from ((each.place, each.expression, False) for each in compiled.headers())
     for policy in compiled.policies:
         for place, expression in policy.placed:
             yield place, expression, place.endswith(".window.field")

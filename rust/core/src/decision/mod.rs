@@ -7,6 +7,7 @@
 pub mod budget;
 pub mod candidates;
 pub mod effects;
+mod headers;
 pub(crate) mod late;
 pub mod outcomes;
 pub mod record;
@@ -96,6 +97,7 @@ pub enum Place<'a> {
     Scope { policy: &'a Policy },
     Condition { policy: &'a Policy, clause: usize },
     WindowField { policy: &'a Policy, clause: usize },
+    Header { mitigation: &'a Mitigation, name: &'a str },
 }
 
 /// The reason of an answer.
@@ -149,6 +151,8 @@ pub struct Decision<'a> {
     /// The changes of its pass.
     pub(crate) pass_changes: SmallVec<[PassChange; 2]>,
     on_budget_exceeded: &'a Fallback,
+    /// The response with computed headers, where the mitigation has some.
+    computed: Option<Response>,
     changes: ArenaVec<'a, Pending<'a>>,
 }
 
@@ -280,6 +284,9 @@ impl<'a> Decision<'a> {
         if let Some(overriding) = &self.overriding {
             return &overriding.response;
         }
+        if let Some(computed) = &self.computed {
+            return computed;
+        }
         let mitigation = self.answer().and_then(|fired| fired.mitigation);
         let fallback = self.fallback().map(|fallback| &fallback.response);
         mitigation.map(|mitigation| &mitigation.response).or(fallback).unwrap_or(&Response::None)
@@ -382,6 +389,7 @@ pub fn decide<'a>(
         overriding: overriding.map(|of| Overriding::new(of, received_at)),
         pass_changes: SmallVec::new(),
         on_budget_exceeded: &definitions.on_budget_exceeded,
+        computed: None,
         changes: ArenaVec::with_capacity_in(candidates.groups.len(), arena),
     };
     Walk::new(definitions, conditions, candidates, state, decision, arena).end()

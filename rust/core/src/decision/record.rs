@@ -197,6 +197,9 @@ impl std::fmt::Display for Place<'_> {
             Self::WindowField { policy, clause } => {
                 write!(out, "policies.{}.clauses[{clause}].window.field", policy.slug)
             }
+            Self::Header { mitigation, name } => {
+                write!(out, "mitigations.{}.block.computed_headers.{name}", mitigation.slug)
+            }
         }
     }
 }

@@ -105,7 +105,10 @@ impl Definitions {
             });
             policy.scope.into_iter().chain(of_clauses)
         });
-        of_actions.chain(of_entities).chain(of_policies).collect()
+        let of_headers = self.mitigations.iter().flat_map(|mitigation| {
+            mitigation.computed_headers.iter().map(|header| header.expression)
+        });
+        of_actions.chain(of_entities).chain(of_headers).chain(of_policies).collect()
     }
 
     /// These definitions with a layer over the index of earlier ones. None if too many expressions

@@ -12,13 +12,13 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::{
-    Action, Clause, ClauseWindow, Definitions, EntityDefinition, EntitySlots, ExpressionId,
-    Expressions, Fallback, Mitigation, Policy, Response,
+    Action, Clause, ClauseWindow, ComputedHeader, Definitions, EntityDefinition, EntitySlots,
+    ExpressionId, Expressions, Fallback, Mitigation, Policy, Response,
 };
 use crate::definitions::clause_group::ClauseGroups;
 use crate::definitions::document::{
-    ActionForm, BlockForm, Bundle, ChallengeForm, ClauseForm, EntityForm, Measure, MitigationForm,
-    Mode, OnBudgetExceeded, PolicyForm, WindowForm,
+    ActionForm, BlockForm, Bundle, ChallengeForm, ClauseForm, EntityForm, HeaderForm, Measure,
+    MitigationForm, Mode, OnBudgetExceeded, PolicyForm, WindowForm,
 };
 use crate::definitions::names::Names;
 use crate::definitions::overrides::Overrides;
@@ -66,7 +66,8 @@ impl Definitions {
         let mut compiler = DefinitionsCompiler::new(&mut layout, &lists, Expressions::default());
         let actions = compiler.each("/actions", bundle.actions, DefinitionsCompiler::action)?;
         let entities = compiler.each("/entities", bundle.entities, DefinitionsCompiler::entity)?;
-        let mitigations = compiler.each("/mitigations", bundle.mitigations, mitigation)?;
+        let mitigations =
+            compiler.each("/mitigations", bundle.mitigations, DefinitionsCompiler::mitigation)?;
         let references = References::to(&actions, &entities, &mitigations);
         let policies = compiler.each("/policies", bundle.policies, |compiler, form, at| {
             compiler.policy(form, at, references)
@@ -213,6 +214,47 @@ impl<'c> DefinitionsCompiler<'c> {
         })
     }
 
+    fn mitigation(
+        &mut self,
+        form: MitigationForm<'_>,
+        at: &str,
+    ) -> Result<Mitigation, ProgramError> {
+        let mut computed_headers = Vec::new();
+        let response = match (form.mode, form.challenge, form.block) {
+            (Mode::Monitor, ..) => Response::None,
+            (Mode::Challenge, Some(challenge), _) => Response::Challenge {
+                until_return_url: answers::challenge_start(&challenge).into(),
+                default_return_url: challenge.default_return_url_template.map(Into::into),
+            },
+            (Mode::Block, _, Some(mut block)) => {
+                if !block.headers.values().all(Json::is_string) {
+                    return Err(refused("a header must be a string".into(), at));
+                }
+                let forms = std::mem::take(&mut block.computed_headers);
+                let at = format!("{at}/block/computed_headers");
+                computed_headers = self.each(&at, forms, Self::computed_header)?;
+                Response::Block(answers::block_action(&block).into())
+            }
+            (mode, ..) => {
+                let message = format!("`{}` needs its own part", mode.as_str());
+                return Err(refused(message, at));
+            }
+        };
+        let ttl = i64::try_from(form.ttl_seconds).unwrap_or(i64::MAX).saturating_mul(NANOSECONDS);
+        let (slug, mode, computed_headers) = (form.slug.into(), form.mode, computed_headers.into());
+        Ok(Mitigation { slug, mode, ttl, response, computed_headers })
+    }
+
+    fn computed_header(
+        &mut self,
+        form: HeaderForm<'_>,
+        at: &str,
+    ) -> Result<ComputedHeader, ProgramError> {
+        let expression = self.expression(form.expression, at)?;
+        self.expressions.readings.insert(expression, form.reading);
+        Ok(ComputedHeader { name: form.name.into(), expression })
+    }
+
     pub(super) fn policy(
         &mut self,
         form: PolicyForm<'_>,
@@ -321,32 +363,6 @@ fn trusted_proxies(entries: &[String]) -> Result<NetworkSet, ProgramError> {
     entries.iter().map(read).collect()
 }
 
-fn mitigation(
-    _: &mut DefinitionsCompiler<'_>,
-    form: MitigationForm,
-    at: &str,
-) -> Result<Mitigation, ProgramError> {
-    let response = match (form.mode, form.challenge, form.block) {
-        (Mode::Monitor, ..) => Response::None,
-        (Mode::Challenge, Some(challenge), _) => Response::Challenge {
-            until_return_url: answers::challenge_start(&challenge).into(),
-            default_return_url: challenge.default_return_url_template.map(Into::into),
-        },
-        (Mode::Block, _, Some(block)) => {
-            if !block.headers.values().all(Json::is_string) {
-                return Err(refused("a header must be a string".into(), at));
-            }
-            Response::Block(answers::block_action(&block).into())
-        }
-        (mode, ..) => {
-            let message = format!("`{}` needs its own part", mode.as_str());
-            return Err(refused(message, at));
-        }
-    };
-    let ttl = i64::try_from(form.ttl_seconds).unwrap_or(i64::MAX).saturating_mul(NANOSECONDS);
-    Ok(Mitigation { slug: form.slug.into(), mode: form.mode, ttl, response })
-}
-
 /// The answer past the budget, which has no mitigation of its own.
 fn fallback(on_budget_exceeded: OnBudgetExceeded) -> Fallback {
     match on_budget_exceeded {
@@ -362,8 +378,12 @@ fn fallback(on_budget_exceeded: OnBudgetExceeded) -> Fallback {
             Fallback { mode: Some(Mode::Challenge), response }
         }
         OnBudgetExceeded::Block => {
-            let form =
-                BlockForm { status_code: 403, body: String::new(), headers: Default::default() };
+            let form = BlockForm {
+                status_code: 403,
+                body: String::new(),
+                headers: Default::default(),
+                computed_headers: Vec::new(),
+            };
             let response = Response::Block(answers::block_action(&form).into());
             Fallback { mode: Some(Mode::Block), response }
         }

@@ -33,8 +33,8 @@ pub(crate) struct Bundle<'t> {
     pub(crate) actions: Vec<ActionForm<'t>>,
     #[serde(borrow, default)]
     pub(crate) entities: Vec<EntityForm<'t>>,
-    #[serde(default)]
-    pub(crate) mitigations: Vec<MitigationForm>,
+    #[serde(borrow, default)]
+    pub(crate) mitigations: Vec<MitigationForm<'t>>,
     #[serde(borrow, default)]
     pub(crate) policies: Vec<PolicyForm<'t>>,
     #[serde(default)]
@@ -143,12 +143,13 @@ pub enum MissingKey {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct MitigationForm {
+pub(crate) struct MitigationForm<'t> {
     pub(crate) slug: String,
     pub(crate) mode: Mode,
     pub(crate) ttl_seconds: u64,
     pub(crate) challenge: Option<ChallengeForm>,
-    pub(crate) block: Option<BlockForm>,
+    #[serde(borrow)]
+    pub(crate) block: Option<BlockForm<'t>>,
 }
 
 /// The actions of mitigations, the weakest first.
@@ -180,11 +181,23 @@ pub(crate) struct ChallengeForm {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct BlockForm {
+pub(crate) struct BlockForm<'t> {
     pub(crate) status_code: u16,
     pub(crate) body: String,
     /// Names to text; the order is kept.
     pub(crate) headers: serde_json::Map<String, Json>,
+    #[serde(borrow, default)]
+    pub(crate) computed_headers: Vec<HeaderForm<'t>>,
+}
+
+/// A header of a block with the value of an expression.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HeaderForm<'t> {
+    pub(crate) name: String,
+    #[serde(borrow)]
+    pub(crate) expression: &'t RawValue,
+    pub(crate) reading: Reading,
 }
 
 #[derive(Debug, Deserialize)]

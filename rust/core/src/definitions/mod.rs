@@ -131,6 +131,14 @@ pub struct Mitigation {
     /// Nanoseconds; 0 is this event only.
     pub ttl: i64,
     pub response: Response,
+    pub computed_headers: Box<[ComputedHeader]>,
+}
+
+/// A header of a block with the value of an expression.
+#[derive(Debug)]
+pub struct ComputedHeader {
+    pub name: Box<str>,
+    pub expression: ExpressionId,
 }
 
 /// The answer where no clause gives one.

@@ -477,6 +477,7 @@ impl Engine {
         if let Some(passes) = &passes {
             decision.show(&proofs, passes.get(), received_at.max(0));
         }
+        decision.compute_headers(definitions, &conditions);
         let challenged = reads.filter(|_| decision.mode() == Some(Mode::Challenge));
         let challenged = challenged.map(|(keys, slots)| slots.client(keys, conditions.record()));
         let path = event.member(Member::Path);
