@@ -57,11 +57,16 @@ def test_no_other_is_an_agent_of_the_registry() -> None:
     assert not wrong
 
 
+def test_a_robot_that_is_like_an_agent_is_not_its_imitator() -> None:
+    """A feed reader that says it is like an agent of the registry doesn't claim to be that agent."""
+    assert [found_by_reference(text)[0] for text in DATA["likenesses"]] == [""] * 4
+
+
 @pytest.mark.parametrize("name", FIELDS)
 def test_both_evaluators_find_the_same(name: str) -> None:
-    """The native evaluator finds what the reference finds, in all 600."""
+    """The native evaluator finds what the reference finds, in all of them."""
     native = compile_program(name, evaluator="native")
     reference = compile_program(name, evaluator="reference")
-    for text in [*(text for text, _ in FORMS), *OTHERS]:
+    for text in [*(text for text, _ in FORMS), *OTHERS, *DATA["likenesses"]]:
         event = {"request": {"user_agent": text}}
         assert native.evaluate(event) == reference.evaluate(event), text

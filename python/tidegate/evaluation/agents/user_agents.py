@@ -94,8 +94,11 @@ def _known_agent(text: str) -> KnownAgent | None:
 
 
 def _has_word(text: str, word: str) -> bool:
-    """Whether a text contains a word without a letter, digit or ``_`` next to it."""
-    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.ASCII) is not None
+    """Whether a text contains a word without a letter, digit or ``_`` next to it.
+
+    A robot that is ``like Googlebot`` doesn't say that it is Googlebot.
+    """
+    return re.search(rf"(?<!\w)(?<!like ){re.escape(word)}(?!\w)", text, re.ASCII) is not None
 
 
 @lru_cache(maxsize=1024)

@@ -206,14 +206,16 @@ impl UserAgents {
     }
 }
 
-/// Whether a text has a word with no letter, digit or `_` next to it.
+/// Whether a text has a word with no letter, digit or `_` next to it. A robot that is `like
+/// Googlebot` doesn't say that it is Googlebot.
 fn has_word(text: &str, word: &str) -> bool {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     text.match_indices(word).any(|(at, _)| {
-        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let ahead = text.get(..at).unwrap_or_default();
+        let before = ahead.chars().next_back();
         let end = at.saturating_add(word.len());
         let after = text.get(end..).and_then(|after| after.chars().next());
-        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+        !before.is_some_and(is_part) && !after.is_some_and(is_part) && !ahead.ends_with("like ")
     })
 }
 
