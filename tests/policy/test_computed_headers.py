@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+import orjson
 import pytest
 from building import START, Build, document, event, policy
 
 from tidegate.decider import Block
 from tidegate.definitions import load_compiled, load_definitions
+from tidegate.engine import Engine
 from tidegate.errors import DefinitionsError
 from tidegate.limits import DEFAULT
 
 if TYPE_CHECKING:
+    from tidegate.evaluation.rules import Evaluator
     from tidegate.policy.definitions.findings import Finding
 
 PRICE = 'request.method == "GET" ? "USD 0.01" : ""'
@@ -166,6 +169,18 @@ def test_a_value_of_a_secret_is_warned_about() -> None:
     """A header that reads a secret has a warning: its value is stored and sent as a keyed hash."""
     read = load_compiled(document(**selling({"x-a": 'request.headers["authorization"]'})))
     assert [each.code for each in read.findings] == ["secret-in-header"]
+
+
+def test_a_secret_is_sent_and_stored_as_its_hash(evaluator: Evaluator) -> None:
+    """With a redaction key, a header that reads a secret has its keyed hash."""
+    sections = document(**selling({"x-a": 'request.headers["authorization"]'}))
+    engine = Engine(sections, evaluator=evaluator, redaction_key=bytes(32))
+    made = event()
+    made["request"]["headers"] = {"authorization": "Bearer Zm9vYmFyMTIz"}
+    for text in (engine.decide_json(orjson.dumps(made), START), engine.decide(made, START)):
+        shown = text if isinstance(text, bytes) else text.to_json()
+        assert b"Zm9v" not in shown
+        assert b'"x-a":"hmac:' in shown, shown
 
 
 def test_headers_cost_a_fraction_of_a_decision() -> None:

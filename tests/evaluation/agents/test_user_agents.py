@@ -58,7 +58,7 @@ def test_no_other_is_an_agent_of_the_registry() -> None:
 
 
 def test_a_robot_that_is_like_an_agent_is_not_its_imitator() -> None:
-    """A feed reader that says it is like an agent of the registry doesn't claim to be that agent."""
+    """A feed reader that says it is like an agent doesn't claim to be that agent."""
     assert [found_by_reference(text)[0] for text in DATA["likenesses"]] == [""] * 4
 
 
