@@ -73,3 +73,31 @@ def test_a_policy_is_written_clause_by_clause(owner: Watched, service: Service) 
     assert saved["status"] == "draft"
     assert saved["clauses"][0]["window"]["threshold"] == 7
     owner.require_silence()
+
+
+def test_a_block_keeps_its_computed_headers(owner: Watched, service: Service) -> None:
+    """Computed headers are written line by line; those of several lines are shown and kept."""
+    page = owner.page
+    several = 'request.path == "/"\n  ? "USD 0.01"\n  : "USD 0.02"'
+    for text, is_editable in (('"USD 0.01"', True), (several, False)):
+        block = {"status_code": 402, "computed_headers": {"crawler-price": text}}
+        name = f"Pay {is_editable}"
+        made = {"name": name, "mode": "Block", "block": block}
+        path = f"/tenants/{service.tenant_id}/mitigations"
+        pay = service.control("POST", path, made).json()
+        page.goto(f"/console/example-shop/mitigations/{pay['mitigation_id']}")
+        field = page.get_by_role("textbox", name="Computed headers")
+        if is_editable:
+            field.fill('crawler-price: "USD 0.03"')
+            text = '"USD 0.03"'
+        else:
+            expect(page.get_by_text("Expressions of several lines")).to_be_visible()
+        page.get_by_label("Description").fill("changed")
+        with page.expect_response(lambda each: each.request.method in ("PUT", "PATCH")):
+            page.get_by_role("button", name="Save", exact=True).click()
+        saved = service.control("GET", f"{path}/{pay['mitigation_id']}").json()
+        assert (saved["description"], saved["block"]["computed_headers"]) == (
+            "changed",
+            {"crawler-price": text},
+        )
+    owner.require_silence()

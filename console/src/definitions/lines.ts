@@ -8,6 +8,11 @@ export function linesOf(named: Readonly<Named>): string {
     .join("\n");
 }
 
+/** Whether lines keep these texts as they are: none has several lines, or blanks at its ends. */
+export function fitsLines(named: Readonly<Named>): boolean {
+  return JSON.stringify(namedOf(linesOf(named))) === JSON.stringify(named);
+}
+
 /** The texts by name in lines; lines without a colon are skipped. */
 export function namedOf(lines: string): Named {
   const named: Named = {};

@@ -533,8 +533,10 @@ export const text = {
     status: "Status",
     headers: "Headers, one `name: value` per line",
     computedHeaders: "Computed headers, one `name: expression` per line",
+    longHeaders:
+      "Computed headers. Expressions of several lines are changed with `tidegate apply` or the API.",
     body: "Body",
-    preview: "Preview of the response, as text",
+    preview: "Preview of the response without computed headers, as text",
   },
   list: {
     create: "New list",

@@ -5,7 +5,7 @@ import type { Schemas } from "../../api/client";
 import { marked } from "../../parts/foreign";
 import { AreaField, ChoiceField, NumberField, TextField } from "../../parts/form";
 import { text } from "../../text/en";
-import { linesOf, namedOf } from "../../definitions/lines";
+import { fitsLines, linesOf, namedOf } from "../../definitions/lines";
 
 const words = text.mitigation;
 type Challenge = Schemas["Challenge"];
@@ -58,6 +58,7 @@ export function BlockFields(props: { value: Block; onChange: (value: Block) => v
   // Keep the typed text: an unfinished line isn't a header yet.
   const [lines, setLines] = useState(linesOf(value.headers ?? {}));
   const [computed, setComputed] = useState(linesOf(value.computed_headers ?? {}));
+  const [isEditable] = useState(fitsLines(value.computed_headers ?? {}));
   const change = (changes: Block): void => {
     props.onChange({ ...value, ...changes });
   };
@@ -81,14 +82,21 @@ export function BlockFields(props: { value: Block; onChange: (value: Block) => v
           change({ headers: namedOf(typed) });
         }}
       />
-      <AreaField
-        label={words.computedHeaders}
-        value={computed}
-        onChange={(typed) => {
-          setComputed(typed);
-          change({ computed_headers: namedOf(typed) });
-        }}
-      />
+      {isEditable ? (
+        <AreaField
+          label={words.computedHeaders}
+          value={computed}
+          onChange={(typed) => {
+            setComputed(typed);
+            change({ computed_headers: namedOf(typed) });
+          }}
+        />
+      ) : (
+        <>
+          <p>{words.longHeaders}</p>
+          <pre>{computed}</pre>
+        </>
+      )}
       <AreaField
         label={words.body}
         value={value.body ?? ""}
