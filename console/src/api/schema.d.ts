@@ -3032,6 +3032,9 @@ export interface components {
       headers?: {
         [key: string]: string;
       };
+      computed_headers?: {
+        [key: string]: string;
+      };
     };
     /** BlockAction */
     BlockAction: {
@@ -3609,6 +3612,9 @@ export interface components {
               headers?: {
                 [key: string]: string;
               } | null;
+              computed_headers?: {
+                [key: string]: string;
+              } | null;
             } | null;
           }[]
         | null;
@@ -4084,7 +4090,8 @@ export interface components {
        * @default condition
        * @enum {unknown}
        */
-      purpose?: "action" | "condition" | "key-field" | "match" | "scope" | "window-field";
+      purpose?:
+        "action" | "condition" | "header" | "key-field" | "match" | "scope" | "window-field";
       /**
        * @description the condition is of a clause with an entity
        * @default false
@@ -4105,7 +4112,8 @@ export interface components {
        * @default condition
        * @enum {unknown}
        */
-      purpose?: "action" | "condition" | "key-field" | "match" | "scope" | "window-field";
+      purpose?:
+        "action" | "condition" | "header" | "key-field" | "match" | "scope" | "window-field";
       /**
        * @description the condition is of a clause with an entity
        * @default false
@@ -6044,6 +6052,8 @@ export interface components {
       actions: components["schemas"]["ActionExplanation"][];
       entities: components["schemas"]["EntityExplanation"][];
       policies: components["schemas"]["PolicyExplanation"][];
+      /** @description the expressions of the answer's headers */
+      headers: components["schemas"]["ExpressionExplanation"][];
       override: components["schemas"]["OverrideExplanation"] | null;
     };
     /** TrafficFacets */
@@ -29969,7 +29979,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "XlPJqqAcGTgAiFCgc0de41siMDFhMjI2NTgtN2MxMi03M2EzLThmZTEtYTdlMjdkOTEwNmY4Il0",
+           *       "cursor": "PNGxfMCDzLqij-W2K3-Hn1siMDFhMjI2NjUtNWMzMC03NTRjLTlhYWQtODRkNTVkYTZlYmU5Il0",
            *       "decisions": [
            *         {
            *           "action": "block",
@@ -30743,7 +30753,7 @@ export interface operations {
            *       "life_seconds": 1,
            *       "memory_bytes": 13860,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.0030905759314982808,
+           *       "newcomers_an_hour": 0.003089456932387159,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
@@ -34400,7 +34410,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.107552135,
+           *           "seconds_to_solve": 1.08268285,
            *           "solved": 1
            *         }
            *       ],
