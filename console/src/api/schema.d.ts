@@ -13843,6 +13843,7 @@ export interface operations {
            *       {
            *         "block": {
            *           "body": "Request refused.",
+           *           "computed_headers": {},
            *           "headers": {
            *             "cache-control": "no-store"
            *           },
@@ -13865,6 +13866,7 @@ export interface operations {
            *       {
            *         "block": {
            *           "body": "Bad request.",
+           *           "computed_headers": {},
            *           "headers": {},
            *           "status_code": 400
            *         },
@@ -14022,6 +14024,7 @@ export interface operations {
            * @example {
            *       "block": {
            *         "body": "",
+           *         "computed_headers": {},
            *         "headers": {},
            *         "status_code": 429
            *       },
@@ -14462,6 +14465,7 @@ export interface operations {
            * @example {
            *       "block": {
            *         "body": "",
+           *         "computed_headers": {},
            *         "headers": {},
            *         "status_code": 429
            *       },
@@ -14754,6 +14758,7 @@ export interface operations {
            * @example {
            *       "block": {
            *         "body": "",
+           *         "computed_headers": {},
            *         "headers": {},
            *         "status_code": 429
            *       },
@@ -19758,7 +19763,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000034",
            *           "name": "Credential stuffing",
            *           "slug": "credential-stuffing",
            *           "priority": 40,
@@ -19792,7 +19797,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000034",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000035",
            *           "name": "Scraping",
            *           "slug": "scraping",
            *           "priority": 50,
@@ -19815,7 +19820,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000035",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
            *           "name": "Risky checkout",
            *           "slug": "risky-checkout",
            *           "priority": 60,
@@ -20219,7 +20224,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000034",
          *           "name": "Credential stuffing",
          *           "slug": "credential-stuffing",
          *           "priority": 40,
@@ -20253,7 +20258,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000034",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000035",
          *           "name": "Scraping",
          *           "slug": "scraping",
          *           "priority": 50,
@@ -20276,7 +20281,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000035",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
          *           "name": "Risky checkout",
          *           "slug": "risky-checkout",
          *           "priority": 60,
@@ -23087,6 +23092,7 @@ export interface operations {
            *             "slug": "fingerprint"
            *           }
            *         ],
+           *         "headers": [],
            *         "override": null,
            *         "policies": [
            *           {
@@ -23544,19 +23550,19 @@ export interface operations {
            *       },
            *       {
            *         "enabled": true,
-           *         "name": "Credential stuffing",
+           *         "name": "Risky checkout",
            *         "policy_id": "019a4300-0000-7000-8000-00000000002d",
-           *         "slug": "credential-stuffing",
+           *         "slug": "risky-checkout",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "allow": 0,
            *         "block": 0,
-           *         "by_others": 0,
-           *         "challenge": 21,
+           *         "by_others": 2,
+           *         "challenge": 1,
            *         "errors": 0,
-           *         "last_match_at": "2026-11-02T09:03:56.000Z",
+           *         "last_match_at": "2026-11-02T09:03:37.000Z",
            *         "monitor": 0,
-           *         "total": 21
+           *         "total": 3
            *       }
            *     ]
            */
@@ -26208,6 +26214,7 @@ export interface operations {
            *             "slug": "program"
            *           }
            *         ],
+           *         "headers": [],
            *         "override": null,
            *         "policies": [
            *           {
@@ -28799,6 +28806,7 @@ export interface operations {
            *             "slug": "program"
            *           }
            *         ],
+           *         "headers": [],
            *         "override": null,
            *         "policies": [
            *           {
@@ -29979,7 +29987,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "PNGxfMCDzLqij-W2K3-Hn1siMDFhMjI2NjUtNWMzMC03NTRjLTlhYWQtODRkNTVkYTZlYmU5Il0",
+           *       "cursor": "FNjXkircg4BDGhPkNu-W3lsiMDFhMjI2NmYtNzVmMS03MjIzLWI4NGMtMTIxNTMyNWM3MjcwIl0",
            *       "decisions": [
            *         {
            *           "action": "block",
@@ -30753,7 +30761,7 @@ export interface operations {
            *       "life_seconds": 1,
            *       "memory_bytes": 13860,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.003089456932387159,
+           *       "newcomers_an_hour": 0.0030885796575493814,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
@@ -34410,7 +34418,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.08268285,
+           *           "seconds_to_solve": 1.073100964,
            *           "solved": 1
            *         }
            *       ],
