@@ -96,7 +96,17 @@ def serving(
         core: the processor core it is pinned to; None leaves it free.
         python: the interpreter whose Tidegate serves.
     """
-    command = [python, "-m", "tidegate", "serve", "--demo", "--json", "--server-port", "0"]
+    command = [
+        python,
+        "-m",
+        "tidegate",
+        "serve",
+        "--demo",
+        "--no-demo-traffic",
+        "--json",
+        "--server-port",
+        "0",
+    ]
     environment = {**os.environ, **LIMITS}
     process = subprocess.Popen(pinned(command, core), stdout=subprocess.PIPE, env=environment)
     try:

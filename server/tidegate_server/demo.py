@@ -24,17 +24,24 @@ if TYPE_CHECKING:
     from tidegate_server.stores.port import Store
 
 TENANT = "Example Shop"
+TENANT_WITH_TRAFFIC = "Example Shop (generated traffic)"
+"""The name that the console shows, so that nobody takes the traffic for real."""
 
 
 @attrs.frozen
 class Demo:
-    """The address, keys and token to try the service with."""
+    """The address, keys and token to try the service with.
+
+    Attributes:
+        traffic_api_key: for the generated traffic; empty without it.
+    """
 
     base_url: str
     tenant_id: str
     api_key: str
     sync_api_key: str
     owner_token: str
+    traffic_api_key: str = ""
 
     def curl_lines(self) -> list[str]:
         """Return a ready-made call for each of the two hot paths."""
@@ -68,23 +75,37 @@ def make_owner(store: Store, keys: Keys) -> str:
     return Tokens(keys.signing, "tidegate").issue(owner.operator_id, now // 1_000_000_000)
 
 
-def make_demo(base_url: str, owner_token: str) -> Demo:
-    """Create the tenant, its definitions and a key on a running server.
+def make_demo(base_url: str, owner_token: str, *, has_traffic: bool = False) -> Demo:
+    """Create the tenant, its definitions and its keys on a running server.
+
+    Args:
+        base_url: where the server accepts connections.
+        owner_token: of :func:`make_owner`.
+        has_traffic: whether generated traffic will be sent: the tenant's name then says so.
 
     Raises:
         OSError: the server can't be reached.
         RuntimeError: it refused a call; the message contains its answer.
     """
     api = _Api(base_url, owner_token)
-    tenant_id = api.call("POST", "/tenants", {"name": TENANT})["tenant_id"]
+    name = TENANT_WITH_TRAFFIC if has_traffic else TENANT
+    tenant_id = api.call("POST", "/tenants", {"name": name})["tenant_id"]
     sample = resources.files("tidegate.samples").joinpath("definitions.yaml").read_text()
     document = yaml.safe_load(sample)
-    document["tenant"] = {"name": TENANT, "tenant_id": tenant_id}
+    document["tenant"] = {"name": name, "tenant_id": tenant_id}
     api.call("PUT", f"/tenants/{tenant_id}/definitions", document)
-    key = api.call("POST", f"/tenants/{tenant_id}/api-keys", {"name": "demo"})
-    sync = {"name": "demo daemon", "can_sync": True}
-    sync_key = api.call("POST", f"/tenants/{tenant_id}/api-keys", sync)
-    return Demo(base_url, tenant_id, key["key"], sync_key["key"], owner_token)
+
+    def key(body: dict[str, object]) -> str:
+        return str(api.call("POST", f"/tenants/{tenant_id}/api-keys", body)["key"])
+
+    return Demo(
+        base_url,
+        tenant_id,
+        key({"name": "demo"}),
+        key({"name": "demo daemon", "can_sync": True}),
+        owner_token,
+        key({"name": "generated traffic"}) if has_traffic else "",
+    )
 
 
 class _Api:

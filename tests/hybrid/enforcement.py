@@ -90,7 +90,8 @@ def load_entries(site: Machine) -> dict[str, Any]:
 def serve(service: Machine, folder: Path) -> dict[str, Any]:
     """The service, and what it says of itself."""
     process = service.start(
-        PYTHON, "-m", "tidegate", "serve", "--demo", "--json", "--host", SERVICE, "--port", "8080",
+        PYTHON, "-m", "tidegate", "serve", "--demo", "--no-demo-traffic", "--json",
+        "--host", SERVICE, "--port", "8080",
         "--server-behind-proxy", "--store-directory", str(folder / "service"),
         "--server-public-url", f"http://{SERVICE}:8080",
         stdout=subprocess.PIPE, stderr=(folder / "service.log").open("wb"),

@@ -154,7 +154,7 @@ def _serve(directory: Path, *words: str) -> tuple[subprocess.Popen[bytes], Any]:
 @contextmanager
 def service(directory: Path) -> Iterator[Service]:
     """The demonstration on a port of its own."""
-    process, said = _serve(directory, "--demo", "--server-port", "0")
+    process, said = _serve(directory, "--demo", "--no-demo-traffic", "--server-port", "0")
     made = Service(process, said, directory)
     try:
         yield made

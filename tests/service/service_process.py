@@ -63,9 +63,13 @@ class Service:
 
 
 def start(*arguments: str, log: Path, environment: Mapping[str, str] | None = None) -> Any:
-    """Start ``tidegate serve`` and give the process and the first line it prints."""
+    """Start ``tidegate serve`` and give the process and the first line it prints.
+
+    A demonstration has generated traffic only with ``--demo-traffic``.
+    """
+    serve = [sys.executable, "-m", "tidegate", "serve", "--json", "--no-demo-traffic"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "tidegate", "serve", "--json", "--server-port", "0", *arguments],
+        [*serve, "--server-port", "0", *arguments],
         stdout=subprocess.PIPE,
         stderr=log.open("wb"),
         env={**os.environ, "HOME": str(log.parent), **(environment or {})},

@@ -29,9 +29,11 @@ export function forgetToken(): void {
  * somebody else, so tokens are only accepted on `/login/callback`.
  */
 export function takeFromHash(): void {
-  const given = new URLSearchParams(location.hash.slice(1)).get("access_token");
+  const hash = new URLSearchParams(location.hash.slice(1));
+  const given = hash.get("access_token");
   if (given === null) return;
-  history.replaceState(null, "", location.pathname);
+  hash.delete("access_token");
+  history.replaceState(null, "", location.pathname + (hash.size ? `#${hash.toString()}` : ""));
   if (["127.0.0.1", "[::1]", "localhost"].includes(location.hostname)) keepToken(given);
 }
 

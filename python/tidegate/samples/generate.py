@@ -43,7 +43,7 @@ INJECTIONS = (
 Request = dict[str, Any]
 
 
-def _request(
+def sample_request(
     method: str,
     path: str,
     address: str,
@@ -51,6 +51,16 @@ def _request(
     fields: dict[str, str],
     query: dict[str, str] | None = None,
 ) -> Request:
+    """Return an event of the invented shop, without a time.
+
+    Args:
+        method: as in ``GET``.
+        path: of the request.
+        address: of the client.
+        agent: the user agent.
+        fields: what the edge knows, in addition to ``status`` 200 and ``tls`` 1.3.
+        query: its parameters; none by default.
+    """
     return {
         "request": {
             "method": method,
@@ -81,19 +91,25 @@ def _shoppers(dice: random.Random) -> Iterator[tuple[float, Request]]:
             query = {"q": dice.choice(("tea", "mug", "kettle"))} if path == "/search" else None
             yield (
                 at,
-                _request("GET", path.format(dice.randint(1, 40)), address, agent, known, query),
+                sample_request(
+                    "GET", path.format(dice.randint(1, 40)), address, agent, known, query
+                ),
             )
         if number % 3 == 0:
             account = {"account_id": f"acc-{number:04d}", **known}
             failed = "401" if dice.random() < 0.2 else "200"
             yield (
                 at + 4,
-                _request("POST", "/account/login", address, agent, {**account, "status": failed}),
+                sample_request(
+                    "POST", "/account/login", address, agent, {**account, "status": failed}
+                ),
             )
             score = dice.choice(("0.05", "0.12", "0.31", "0.93", "n/a"))
             yield (
                 at + 20,
-                _request("POST", "/checkout", address, agent, {"risk_score": score, **account}),
+                sample_request(
+                    "POST", "/checkout", address, agent, {"risk_score": score, **account}
+                ),
             )
 
 
@@ -109,7 +125,7 @@ def _attackers(dice: random.Random) -> Iterator[tuple[float, Request]]:
         for turn in range(2):
             yield (
                 120 + number * 4 + turn,
-                _request("POST", "/account/login", address, BROWSERS[0], known),
+                sample_request("POST", "/account/login", address, BROWSERS[0], known),
             )
     for number in range(40):  # one address, many passwords
         known = {
@@ -120,25 +136,27 @@ def _attackers(dice: random.Random) -> Iterator[tuple[float, Request]]:
         }
         yield (
             300 + number * 1.5,
-            _request("POST", "/account/login", "198.51.100.200", BROWSERS[2], known),
+            sample_request("POST", "/account/login", "198.51.100.200", BROWSERS[2], known),
         )
     for number in range(48):  # scanners
         address = f"198.51.100.{210 + number % 3}"
         path = dice.choice(PROBES)
         yield (
             60 + number * 2.5,
-            _request("GET", path, address, "curl/8.11.0", {"country": "US", "status": "404"}),
+            sample_request("GET", path, address, "curl/8.11.0", {"country": "US", "status": "404"}),
         )
     for number, text in enumerate(INJECTIONS * 4):
         yield (
             420 + number * 9,
-            _request("GET", "/search", "192.0.2.200", BROWSERS[2], {"country": "US"}, {"q": text}),
+            sample_request(
+                "GET", "/search", "192.0.2.200", BROWSERS[2], {"country": "US"}, {"q": text}
+            ),
         )
     for number in range(110):  # a scraper
         path = f"/products/{number + 1}"
         yield (
             500 + number * 1.2,
-            _request("GET", path, "192.0.2.99", "python-requests/2.33", {"country": "US"}),
+            sample_request("GET", path, "192.0.2.99", "python-requests/2.33", {"country": "US"}),
         )
 
 
@@ -147,12 +165,12 @@ def _crawlers(dice: random.Random) -> Iterator[tuple[float, Request]]:
         path = f"/products/{dice.randint(1, 40)}"
         yield (
             number * 10.0,
-            _request("GET", path, f"198.51.100.{number % 6 + 1}", CRAWLER, {"country": "US"}),
+            sample_request("GET", path, f"198.51.100.{number % 6 + 1}", CRAWLER, {"country": "US"}),
         )
     for number in range(12):  # somebody who borrows its name
         yield (
             200 + number * 7,
-            _request("GET", f"/products/{number}", "192.0.2.66", CRAWLER, {"country": "US"}),
+            sample_request("GET", f"/products/{number}", "192.0.2.66", CRAWLER, {"country": "US"}),
         )
 
 
@@ -165,7 +183,9 @@ def events() -> list[Request]:
         timed.append(
             (
                 at,
-                _request("GET", "/healthz", "203.0.113.250", "uptime-check/1.4", {"country": "NL"}),
+                sample_request(
+                    "GET", "/healthz", "203.0.113.250", "uptime-check/1.4", {"country": "NL"}
+                ),
             )
         )
     timed = sorted(sorted(timed, key=lambda pair: pair[0])[:EVENTS], key=lambda pair: pair[0])

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import attrs
 import pytest
 from tools import plain_http
 
@@ -79,3 +80,12 @@ def test_the_demonstration_leads_to_a_console_only_where_one_is_built() -> None:
     said = invitation(demo, console_page=None)
     assert "/console/" not in said
     assert "make console" in said
+
+
+def test_the_demonstration_says_whether_its_traffic_is_generated() -> None:
+    """One line says that traffic is generated and how to leave it out, or that none is sent."""
+    demo = Demo("http://127.0.0.1:8080", "t", "k", "s", "o", traffic_api_key="g")
+    assert "generated, with attacks in it" in invitation(demo, console_page=None)
+    assert "--no-demo-traffic" in invitation(demo, console_page=None)
+    quiet = attrs.evolve(demo, traffic_api_key="")
+    assert "only the events that you send" in invitation(quiet, console_page=None)

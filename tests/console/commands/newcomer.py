@@ -109,7 +109,17 @@ def served(wheel: Path, home: Path, environment: Mapping[str, str]) -> dict[str,
     pip = [python, "-m", "pip", "install", "-q", "--find-links", wheel.parent]
     run([*pip, "tidegate[server]"], home, environment)
     process = subprocess.Popen(
-        [python, "-m", "tidegate", "serve", "--demo", "--json", "--server-port", "0"],
+        [
+            python,
+            "-m",
+            "tidegate",
+            "serve",
+            "--demo",
+            "--no-demo-traffic",
+            "--json",
+            "--server-port",
+            "0",
+        ],
         cwd=home,
         env=environment,
         stdout=subprocess.PIPE,

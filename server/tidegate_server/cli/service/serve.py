@@ -24,6 +24,7 @@ from tidegate_server.cli.service.settings import SettingsCommand, settings_optio
 from tidegate_server.cli.service.signing_in import console_lines, console_of
 from tidegate_server.cli.service.usable import need_usable
 from tidegate_server.demo import Demo, make_demo, make_owner
+from tidegate_server.demo_traffic import RATE, SEED, send_traffic
 from tidegate_server.directory.opening import open_directory, own_directory
 from tidegate_server.directory.partitions import claim_partition, need_partitions
 from tidegate_server.logging import log
@@ -63,22 +64,31 @@ or stop this server, and `tidegate init --server` does all of it, with a first p
     help="Serve a tenant with sample definitions from a temporary directory, and print an API "
     "key, an Owner's token and calls to try.",
 )
+@click.option(
+    "--demo-traffic/--no-demo-traffic",
+    default=True,
+    help="Whether the demonstration sends itself generated traffic with attacks in it.",
+    show_default=True,
+)
 @json_option
-def serve(settings: Settings, demo: bool, as_json: bool) -> None:
+def serve(settings: Settings, demo: bool, demo_traffic: bool, as_json: bool) -> None:
     """Serve decisions and their control plane over HTTP."""
     logging.configure(settings.log)
     if not demo:
-        _serve(settings, is_demo=False, as_json=as_json)
+        _serve(settings, as_json=as_json)
         return
     directory = tempfile.mkdtemp(prefix="tidegate-demo-")
     try:
         store = attrs.evolve(settings.store, directory=directory, url="")
-        _serve(attrs.evolve(settings, store=store), is_demo=True, as_json=as_json)
+        made = attrs.evolve(settings, store=store)
+        _serve(made, is_demo=True, has_traffic=demo_traffic, as_json=as_json)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _serve(settings: Settings, *, is_demo: bool, as_json: bool) -> None:
+def _serve(
+    settings: Settings, *, as_json: bool, is_demo: bool = False, has_traffic: bool = False
+) -> None:
     need_usable(settings)
     if settings.node.name:
         with loaded_program() as fork_server:
@@ -93,12 +103,17 @@ def _serve(settings: Settings, *, is_demo: bool, as_json: bool) -> None:
         if url:
             _need_one_partition(settings)
         count = 1 if url else need_partitions(settings.directory, settings.server.workers)
-        serving = _Serving(settings, keys, lock, is_demo=is_demo, as_json=as_json)
-        if count == 1:
-            with loaded_program() as fork_server:
-                _serve_all(serving, fork_server)
-        else:
-            _serve_partitions(serving, count)
+        serving = _Serving(
+            settings, keys, lock, is_demo=is_demo, has_traffic=has_traffic, as_json=as_json
+        )
+        try:
+            if count == 1:
+                with loaded_program() as fork_server:
+                    _serve_all(serving, fork_server)
+            else:
+                _serve_partitions(serving, count)
+        finally:
+            serving.stopped.set()
     finally:
         lock.release()
 
@@ -121,7 +136,10 @@ class _Serving:
     keys: Keys = attrs.field(kw_only=False)
     lock: Lock | Claim = attrs.field(kw_only=False)
     is_demo: bool
+    has_traffic: bool
     as_json: bool
+    stopped: threading.Event = attrs.field(factory=threading.Event)
+    """Set when the server has stopped, which ends the generated traffic."""
 
     def store(self, lock: Lock | Claim | None, **more: Any) -> Store:
         """Open the store."""
@@ -150,7 +168,7 @@ class _Serving:
             if not self.is_demo:
                 say_address(self.settings, address, as_json=self.as_json)
                 return
-            present = (self.settings, address, token, self.as_json)
+            present = (self, address, token)
             threading.Thread(target=_present, args=present, daemon=True).start()
 
         return started
@@ -247,20 +265,25 @@ def say_address(settings: Settings, address: str, *, as_json: bool) -> None:
     _say(document, "\n".join(lines), as_json)
 
 
-def _present(settings: Settings, address: str, token: str, as_json: bool) -> None:
-    """Create the demonstration's tenant and print how to call the service."""
+def _present(serving: _Serving, address: str, token: str) -> None:
+    """Create the demonstration's tenant, print how to call the service, and send traffic."""
     try:
-        demo = make_demo(address, token)
+        demo = make_demo(address, token, has_traffic=serving.has_traffic)
     except (OSError, RuntimeError) as error:
         errors.print(f"error: the demonstration could not be made: {error}", markup=False)
         return
-    page = console_of(settings, address)
-    _say(attrs.asdict(demo), invitation(demo, console_page=page), as_json)
+    page = console_of(serving.settings, address)
+    printed = attrs.asdict(demo, filter=lambda member, _: member.name != "traffic_api_key")
+    _say(printed, invitation(demo, console_page=page), serving.as_json)
+    if demo.traffic_api_key:
+        send_traffic(address, demo.traffic_api_key, SEED, serving.stopped)
 
 
 def invitation(demo: Demo, *, console_page: str | None) -> str:
     """Say how to call the demonstration, and where its console is if one was built."""
-    page = f"{console_page}#access_token={demo.owner_token}"
+    # Of six hours, the default, the first minutes would be a thin bar.
+    time_range = "range=15m&" if demo.traffic_api_key else ""
+    page = f"{console_page}#{time_range}access_token={demo.owner_token}"
     lines = [
         f"serving on {demo.base_url}, with data in a temporary directory; stop with Ctrl-C",
         "",
@@ -268,11 +291,18 @@ def invitation(demo: Demo, *, console_page: str | None) -> str:
         f"API key      {demo.api_key}",
         f"Owner token  {demo.owner_token}",
         f"console      {page if console_page else 'not built; in a checkout, run: make console'}",
+        f"traffic      {_traffic(demo)}",
         "",
         "one event in, one decision out:",
         *("\n" + line for line in demo.curl_lines()),
     ]
     return "\n".join(lines)
+
+
+def _traffic(demo: Demo) -> str:
+    if not demo.traffic_api_key:
+        return "only the events that you send"
+    return f"generated, with attacks in it, {RATE}; --no-demo-traffic leaves it out"
 
 
 def _say(document: object, text: str, as_json: bool) -> None:
