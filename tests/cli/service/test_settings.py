@@ -187,6 +187,6 @@ def test_a_daemon_takes_its_own_settings_alone(
     assert "No such option" in refused.output
     shown = run("run", "--help").output
     groups = set(re.findall(r"^  (?:-h, )?--([a-z]+)", shown, re.MULTILINE))
-    assert groups == {"daemon", "remote", "log", "json", "help"}
+    assert groups == {"daemon", "geo", "remote", "log", "json", "help"}
     started = run("run")
     assert "there is no folder" in str(started.exception)
