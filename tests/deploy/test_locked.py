@@ -11,6 +11,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from tests.deploy.test_deploy import DEPLOY
+from tools.locked import NOT_LOCKED
 
 ROOT = Path(__file__).parents[2]
 PROJECTS = [
@@ -38,10 +39,10 @@ def test_every_package_is_locked_by_its_hashes() -> None:
 
 
 def test_all_that_an_installation_needs_is_locked() -> None:
-    """What both distributions ask for, except for tests, and what that asks for in turn."""
+    """What both distributions ask for in a container, and what that asks for in turn."""
     waiting = [Requirement(each) for project in PROJECTS for each in project["dependencies"]]
     for project in PROJECTS:
-        extras = [name for name in project["optional-dependencies"] if name != "testing"]
+        extras = [name for name in project["optional-dependencies"] if name not in NOT_LOCKED]
         for name in extras:
             waiting += [Requirement(each) for each in project["optional-dependencies"][name]]
     waiting = [each for each in waiting if each.name not in OURS]

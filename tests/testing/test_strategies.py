@@ -57,7 +57,14 @@ def test_events_are_accepted(event: dict[str, Any]) -> None:
 @given(strategies.event_bytes())
 def test_event_bytes_are_json(data: bytes) -> None:
     """The bytes hold an object in the shape of a runtime request."""
-    assert orjson.loads(data).keys() <= {"source", "observed_at", "request", "fields", "agent"}
+    assert orjson.loads(data).keys() <= {
+        "source",
+        "observed_at",
+        "request",
+        "fields",
+        "agent",
+        "geo",
+    }
 
 
 @given(strategies.schemas())

@@ -7,7 +7,7 @@ import gzip
 import pytest
 from tests.shared_data import shared_path, size
 
-from tidegate.cli.inputs.events import event_time
+from tidegate.cli.inputs.events import time_of
 from tidegate.policy.document import read_document
 from tidegate.policy.traffic.doctor import KeyDoctor, KeyReport
 
@@ -41,7 +41,7 @@ def reports() -> dict[str, KeyReport]:
     with gzip.open(shared_path("data/traffic/events.jsonl.gz")) as file:
         events = file.read().splitlines()
     for event in events[:: max(1, len(events) // 10_000)]:
-        doctor.see(event, event_time(event))
+        doctor.see(event, round((time_of(event) or 0) * 1_000_000_000))
     return {each.slug: each for each in doctor.reports()}
 
 
