@@ -40,6 +40,35 @@ def test_a_folder_stands_for_its_documents(run: Run, folder: Path) -> None:
     assert b"compose.yml" in done.stderr
 
 
+def test_a_folder_leaves_out_virtual_environments(run: Run, folder: Path) -> None:
+    """The packs of an installed Tidegate aren't examined, or written again by `fmt`."""
+    environment = folder / "venv"
+    environment.mkdir()
+    (environment / "pyvenv.cfg").touch()
+    (environment / "d.yaml").write_text(BROKEN)
+    assert run("check", str(folder)).returncode == 0
+    assert run("check", str(environment)).returncode == 1
+
+
+def test_a_folder_leaves_out_records_of_packs_and_tests(run: Run, tmp_path: Path) -> None:
+    """The definitions within them don't make them definitions documents."""
+    assert run("packs", "add", "scraping", "--to", str(tmp_path / "shop.yaml")).returncode == 0
+    (tmp_path / "shop.tidegate-test.yaml").write_text("apiVersion: tidegate.test/v1\n")
+    assert (tmp_path / "shop.packs.json").exists()
+    for command in ("check", "lint"):
+        done = run(command, str(tmp_path), "--warnings-as-errors")
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_last_line_counts_warnings(run: Run, tmp_path: Path) -> None:
+    """A document with warnings isn't just called good."""
+    path = tmp_path / "shop.yaml"
+    path.write_text(LATER_NEVER)
+    assert b"ok, 1 warning: " in run("lint", str(path)).stdout
+    path.write_text(GOOD)
+    assert run("lint", str(path)).stdout.startswith(b"ok: ")
+
+
 def test_a_pattern_and_a_name_are_read_as_they_are(run: Run, folder: Path) -> None:
     """A file that is named isn't passed over, whatever is in it."""
     assert run("check", f"{folder}/**/*.json", str(folder / "a.yaml")).returncode == 0
@@ -66,8 +95,8 @@ def test_one_bad_document_does_not_hide_the_others(run: Run, folder: Path) -> No
     done = run("lint", str(folder))
     assert done.returncode == 1
     assert b"a.yaml:6:" in done.stderr
-    assert b"b.json: ok: 1 actions" not in done.stderr
-    assert b"b.json: ok: 1 actions" in done.stdout
+    assert b"b.json: ok" not in done.stderr
+    assert b"b.json: ok, 1 warning: 1 actions" in done.stdout
 
 
 def test_warnings_can_be_errors(run: Run, tmp_path: Path) -> None:

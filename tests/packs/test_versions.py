@@ -10,15 +10,15 @@ import pytest
 from tidegate.packs import BUNDLED, bundled_pack
 
 DIGESTS = {
-    ("baseline", "1.0.0"): "23fcb40fd9c19cd2",
-    ("ai-crawlers", "1.0.0"): "d5d46e9885337804",
+    ("baseline", "1.0.0"): "2529cb5fcc205461",
+    ("ai-crawlers", "1.0.0"): "f0670000ffc215e3",
     ("verified-bots", "1.0.0"): "8bb256ce703e9193",
-    ("verified-bots", "1.1.0"): "688de1c575a81e4f",
-    ("vulnerability-probing", "1.0.0"): "260597d2d97e4661",
-    ("credential-stuffing", "1.0.0"): "55623cf00fbe92e3",
-    ("card-testing", "1.0.0"): "73e3192bdeea1345",
-    ("signup-abuse", "1.0.0"): "6b72d1456fb0655c",
-    ("scraping", "1.0.0"): "d671172dc622c6e2",
+    ("verified-bots", "1.1.0"): "c3fe2052ea2860c6",
+    ("vulnerability-probing", "1.0.0"): "ab14d2fb8308abc7",
+    ("credential-stuffing", "1.0.0"): "1627ad68579b8cd0",
+    ("card-testing", "1.0.0"): "50fc1b8c22bbc112",
+    ("signup-abuse", "1.0.0"): "294a450351acb3bf",
+    ("scraping", "1.0.0"): "f1572523caa01ae8",
     ("api-abuse", "1.0.0"): "eeda1c606b06f94c",
 }
 """The digest of each version of a pack that was released or is about to be.

@@ -28,6 +28,11 @@ evaluator_option = click.option(
 )
 
 
+def counted(number: int, noun: str) -> str:
+    """A number and a noun, in the plural where it needs it."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def print_json(document: Any) -> None:
     """One JSON document and a newline on standard output."""
     sys.stdout.write(to_json(document) + "\n")

@@ -10,6 +10,7 @@ import orjson
 from rich.table import Table
 
 from tidegate.cli.inputs.events import Line, Notes
+from tidegate.cli.output import counted
 from tidegate.evaluation.clients import PROBLEMS
 from tidegate.functions.addresses import sent_address
 
@@ -202,13 +203,13 @@ class Summary:
 
     def print(self, console: Console) -> None:
         console.print(
-            f"{self.decided:,} events, {self.rate:,.0f} events/s;"
+            f"{counted(self.decided, 'event')}, {self.rate:,.0f} events/s;"
             f" {self.engine_seconds:.2f} s deciding of {self.seconds:.2f} s"
         )
         if self.notes.span is not None:
             console.print(f"from {self.notes.span[0]} to {self.notes.span[1]}")
         if self.notes.passed_over:
-            console.print(f"{self.notes.passed_over:,} lines aren't about requests")
+            console.print(passed_over_text(self.notes.passed_over))
         for code, number in self.refused.items():
             console.print(f"{number:,} refused: {code}", style="red")
         console.print(self._outcome_table())
@@ -288,6 +289,12 @@ class Summary:
         for (place, code), number in sorted(self.errors.items()):
             table.add_row(place, code, f"{number:,}")
         return table
+
+
+def passed_over_text(number: int) -> str:
+    """How many lines aren't about requests, as a sentence."""
+    verb = "isn't" if number == 1 else "aren't"
+    return f"{counted(number, 'line')} {verb} about requests"
 
 
 def visible(value: str, length: int = _SHOWN) -> str:

@@ -79,7 +79,7 @@ def test_an_expression_has_a_place_too() -> None:
     assert run("-e", 'a == "b').stderr.startswith("<expression>:1:6: error[unterminated-string]: ")
     good = run("-e", 'request.path.matches("/a[0-9]+")', code=0)
     assert "<expression>:1:22: warning[unanchored-path-pattern]: " in good.stderr
-    assert good.stdout.startswith("ok: bool")
+    assert good.stdout.startswith("ok, 1 warning: bool")
 
 
 def test_a_document_may_come_from_standard_input() -> None:

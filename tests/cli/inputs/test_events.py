@@ -127,7 +127,7 @@ def test_a_protocol_that_cannot_be_read_is_counted_and_marked(
     assert see.evaluate(event.text) is True
     marked = tidegate.compile('fields.protocol_unread == "true"').evaluate(event.text)
     assert (marked, notes.unread) == (not read, int(not read))
-    warning = "1 requests have no readable protocol such as `HTTP/1.1`, first at line 2"
+    warning = "1 request without a readable protocol such as `HTTP/1.1`, first at line 2"
     assert [each.partition(":")[0] for each in notes.warnings()] == ([] if read else [warning])
 
 

@@ -239,6 +239,18 @@ def test_the_same_files_run_under_pytest(tmp_path: Path) -> None:
         failed.check()
 
 
+def test_a_folder_leaves_out_installed_packages(tmp_path: Path) -> None:
+    """The tests of the packs of an installed Tidegate aren't the site's."""
+    write(tmp_path)
+    before = [str(each) for each in policy_tests(tmp_path)]
+    for name in (".venv", "environment"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name)
+    (tmp_path / "environment" / "pyvenv.cfg").touch()
+    assert [str(each) for each in policy_tests(tmp_path)] == before
+    assert policy_tests(tmp_path / ".venv")
+
+
 def test_a_folder_without_tests_is_an_error(tmp_path: Path) -> None:
     """A parametrized test without cases would pass."""
     with pytest.raises(TestsError, match="there are no tests"):

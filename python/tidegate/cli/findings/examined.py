@@ -19,7 +19,7 @@ from tidegate.cli.findings.report import (
     print_text,
     sarif_of,
 )
-from tidegate.cli.output import console, errors, print_json
+from tidegate.cli.output import console, counted, errors, print_json
 
 warnings_as_errors_option = click.option(
     "--warnings-as-errors", is_flag=True, help="Report warnings as errors, and exit with 1."
@@ -118,8 +118,10 @@ def _to_json(examined: Examined) -> dict[str, Any]:
 
 def _verdict(examined: Examined, *, is_one: bool) -> str:
     facts = examined.facts or {}
+    warnings = sum(each.finding.severity == "warning" for each in examined.reported)
+    ok = f"ok, {counted(warnings, 'warning')}" if warnings else "ok"
     if "type" in facts:
-        verdict = f"ok: {facts['type']}, at most {facts['cost_estimate']} units"
+        verdict = f"{ok}: {facts['type']}, at most {facts['cost_estimate']} units"
     else:
-        verdict = "ok: " + ", ".join(f"{number} {kind}" for kind, number in facts.items())
+        verdict = f"{ok}: " + ", ".join(f"{number} {kind}" for kind, number in facts.items())
     return verdict if is_one else f"{examined.name}: {verdict}"

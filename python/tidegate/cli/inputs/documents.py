@@ -12,11 +12,15 @@ from typing import Any, TypeVar
 import click
 
 from tidegate.cli.output import errors
+from tidegate.testing.policies.finding import searched
 
 F = TypeVar("F", bound=Callable[..., Any])
 STANDARD_INPUT = "-"
 _ENDINGS = (".yaml", ".yml", ".json")
-_HEADER = re.compile(rb"""(?:^|[{,])\s*["']?apiVersion["']?\s*:\s*["']?tidegate/""", re.MULTILINE)
+_HEADER = re.compile(
+    rb"""(?:^|[{,])\s*["']?apiVersion["']?\s*:\s*["']?tidegate(\.\w+)?/""", re.MULTILINE
+)
+DEFINITIONS = b""
 _EXAMINED = 64 * 1024
 _SHOWN = 5
 
@@ -35,8 +39,9 @@ def documents_argument(command: F) -> F:
 def documents(names: Iterable[str]) -> list[str]:
     """The files that names stand for, each once, in the order of the names.
 
-    A folder stands for the definitions documents in it and below; its other YAML and JSON files are
-    named on standard error. A pattern stands for every file that it matches.
+    A folder stands for the definitions documents in it and below. Its other YAML and JSON files are
+    named on standard error, except Tidegate's own of another kind, such as tests and records of
+    packs. A pattern stands for every file that it matches.
 
     Args:
         names: files, folders, patterns with ``*``, ``?``, ``[`` or ``**``, and ``-``.
@@ -64,13 +69,14 @@ def documents(names: Iterable[str]) -> list[str]:
 def _in_folder(folder: str, passed_over: list[str]) -> Iterator[str]:
     is_empty = True
     for path, folders, files in os.walk(folder):
-        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        folders[:] = searched(path, folders)
         for file in sorted(each for each in files if each.lower().endswith(_ENDINGS)):
             name = str(Path(path, file))
-            if _is_definitions(name):
+            kind = _kind_of_file(name)
+            if kind == DEFINITIONS:
                 is_empty = False
                 yield name
-            else:
+            elif kind is None:
                 passed_over.append(name)
     if is_empty:
         raise click.UsageError(f"there are no definitions documents in `{folder}`")
@@ -85,12 +91,21 @@ def _matching(pattern: str) -> list[str]:
 
 def is_document(text: bytes) -> bool:
     """Whether a text says that it is a definitions document."""
-    return _HEADER.search(text[:_EXAMINED]) is not None
+    return _kind(text) == DEFINITIONS
 
 
-def _is_definitions(name: str) -> bool:
+def _kind(text: bytes) -> bytes | None:
+    """The kind that a text's first `apiVersion` of Tidegate names; none without one.
+
+    A record of packs and a test may hold whole definitions documents, below their own version.
+    """
+    found = _HEADER.search(text[:_EXAMINED])
+    return (found[1] or DEFINITIONS) if found else None
+
+
+def _kind_of_file(name: str) -> bytes | None:
     try:
         with Path(name).open("rb") as file:
-            return is_document(file.read(_EXAMINED))
+            return _kind(file.read(_EXAMINED))
     except OSError:
-        return True  # reading it says why it can't be read
+        return DEFINITIONS  # reading it says why it can't be read

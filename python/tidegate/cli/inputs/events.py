@@ -23,7 +23,7 @@ from tidegate.cli.inputs.event import CUT, MAX_STRING, PROTOCOL_UNREAD, cut
 from tidegate.cli.inputs.forms import FORMS, Form, form_of, mapped_form
 from tidegate.cli.inputs.mapping import PRESETS
 from tidegate.cli.inputs.prefixes import partial_content, without_carrier
-from tidegate.cli.output import errors
+from tidegate.cli.output import counted, errors
 from tidegate.errors import EventError
 from tidegate.limits import Limits
 
@@ -172,9 +172,9 @@ class Notes:
             )
         if self.first_unread is not None:
             found.append(
-                f"{self.unread:,} requests have no readable protocol such as `HTTP/1.1`, first at"
-                f" {self.first_unread.place}: `request.protocol` is empty for them, and"
-                f" `fields.{PROTOCOL_UNREAD}` marks them"
+                f"{counted(self.unread, 'request')} without a readable protocol such as `HTTP/1.1`,"
+                f" first at {self.first_unread.place}: `request.protocol` is empty there, and"
+                f" `fields.{PROTOCOL_UNREAD}` marks it"
             )
         if self.cut:
             found.append(

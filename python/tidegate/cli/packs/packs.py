@@ -10,7 +10,7 @@ import attrs
 import click
 from rich.table import Table
 
-from tidegate.cli.output import console, json_option, print_json
+from tidegate.cli.output import console, counted, json_option, print_json
 from tidegate.cli.packs.document import Document
 from tidegate.cli.packs.rewriting import refused
 from tidegate.cli.packs.shown import (
@@ -171,7 +171,10 @@ def add(
     with refused():
         opened = Document.read(document, may_be_new=True)
         if opened.version_of(pack):
-            raise PackError(f"`{document}` has the pack `{pack.name}` already; update it")
+            raise PackError(
+                f"`{document}` has the pack `{pack.name}` already;"
+                f" `tidegate packs update {pack.name} --to {document}` brings it up to date"
+            )
         after = added(pack, opened.plain, slots, enforce=enforce)
         changes = differences(opened.plain, after)
         opened.record.put(pack)
@@ -186,6 +189,7 @@ def add(
         if slot in by_slug(opened.plain, "actions"):
             kind = "yours"
         console.print(f"slot {slot} ({kind}): {meaning}", markup=False)
+    console.print(f"wrote {document} and {opened.record.path}", markup=False)
     if not enforce:
         console.print(MONITORS)
 
@@ -241,10 +245,13 @@ def diff(
         print_json({**found.to_dict(), "yours": changes_of(found.yours)})
         return
     console.print(
-        f"{found.pack} {found.before}, you changed {len(found.yours)} places", markup=False
+        f"{found.pack} {found.before}, you changed {counted(len(found.yours), 'place')}",
+        markup=False,
     )
     print_changes(found.yours)
-    console.print(f"an update to {found.after} changes {len(found.changes)}", markup=False)
+    console.print(
+        f"an update to {found.after} changes {counted(len(found.changes), 'place')}", markup=False
+    )
     print_changes(found.changes)
     print_conflicts(found.conflicts)
 

@@ -10,11 +10,11 @@ import click
 from tidegate.cli.decide import decide_all
 from tidegate.cli.inputs.events import Source, events_argument, strictness_option
 from tidegate.cli.inputs.geo import engine_of, geo_option
-from tidegate.cli.output import console, evaluator_option, json_option, print_json
+from tidegate.cli.output import console, counted, evaluator_option, json_option, print_json
 from tidegate.cli.packs.options import from_option, packs_of
 from tidegate.cli.run import max_refusals_option
 from tidegate.cli.subjects import Subjects
-from tidegate.cli.summary import visible
+from tidegate.cli.summary import passed_over_text, visible
 from tidegate.definitions import load_definitions
 from tidegate.functions.addresses import parse_range
 from tidegate.packs import BUNDLED, whole_document
@@ -96,9 +96,9 @@ def _print(summary: Summary, definitions: Definitions, packs: int) -> None:
     found = summary.to_dict()
     decided, outcomes = summary.decided, found["outcomes"]
     span = f", {summary.notes.span[0]} to {summary.notes.span[1]}" if summary.notes.span else ""
-    console.print(f"{packs} packs over {decided:,} events{span}")
+    console.print(f"{counted(packs, 'pack')} over {counted(decided, 'event')}{span}")
     if summary.notes.passed_over:
-        console.print(f"{summary.notes.passed_over:,} lines aren't about requests")
+        console.print(passed_over_text(summary.notes.passed_over))
     for code, number in summary.refused.items():
         console.print(f"{number:,} refused: {code}", style="red")
     console.print(

@@ -12,9 +12,8 @@ import click
 from tidegate.cli.decide import need_one_input
 from tidegate.cli.documents import read_definitions
 from tidegate.cli.inputs.events import Source, events_argument, strictness_option
-from tidegate.cli.output import console, errors, json_option, print_json
+from tidegate.cli.output import console, counted, errors, json_option, print_json
 from tidegate.cli.policies.measuring import Figures, Measured, read_arrivals
-from tidegate.cli.policies.results import counted
 
 if TYPE_CHECKING:
     from tidegate.evaluation.envelope import Strictness

@@ -11,8 +11,7 @@ from xml.etree import ElementTree
 import attrs
 from rich.text import Text
 
-from tidegate.cli.output import console
-from tidegate.cli.policies.results import counted
+from tidegate.cli.output import console, counted
 from tidegate.language.tree.diagnostics import Source
 from tidegate.policy.document import parse_document
 from tidegate.policy.document.positions import document_offsets

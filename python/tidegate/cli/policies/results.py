@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import attrs
 
-from tidegate.cli.output import console
+from tidegate.cli.output import console, counted
 from tidegate.testing.policies.text import failure_text
 
 if TYPE_CHECKING:
@@ -48,11 +48,6 @@ def print_totals(results: Sequence[Result], not_run: Sequence[NotRun]) -> None:
     unread = f", {counted(len(not_run), 'file')} could not run" if not_run else ""
     text = f"{len(results) - failed} passed, {failed} failed{unread}"
     console.print(text, style="bold red" if failed or not_run else "bold green", markup=False)
-
-
-def counted(number: int, noun: str) -> str:
-    """A number and a noun, in the plural where it needs it."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def to_json(results: Sequence[Result], not_run: Sequence[NotRun]) -> dict[str, Any]:

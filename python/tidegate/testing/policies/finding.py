@@ -20,6 +20,8 @@ ENDINGS = (".tidegate-test.yaml", ".tidegate-test.yml")
 def find_files(paths: Iterable[AnyPath]) -> list[Path]:
     """The test files that are named, lie in a folder, or match a pattern; each once.
 
+    Below a folder, hidden folders and virtual environments aren't searched.
+
     Args:
         paths: files of any name, folders, and patterns as a shell has them (``**`` matches folders
             of any depth).
@@ -47,4 +49,25 @@ def find_files(paths: Iterable[AnyPath]) -> list[Path]:
 
 
 def _below(folder: Path) -> list[Path]:
-    return sorted(each for each in folder.rglob("*") if each.name.endswith(ENDINGS))
+    found = []
+    for path, folders, files in os.walk(folder):
+        folders[:] = searched(path, folders)
+        found += [Path(path, each) for each in files if each.endswith(ENDINGS)]
+    return sorted(found)
+
+
+def searched(path: AnyPath, folders: Iterable[str]) -> list[str]:
+    """The folders that a search of files goes into, in order.
+
+    Hidden folders and virtual environments are left out: an installed Tidegate has documents and
+    tests of its own.
+
+    Args:
+        path: where the folders are.
+        folders: their names.
+    """
+    return sorted(
+        each
+        for each in folders
+        if not each.startswith(".") and not Path(path, each, "pyvenv.cfg").exists()
+    )
