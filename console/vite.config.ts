@@ -31,6 +31,8 @@ export default defineConfig({
   build: {
     outDir: OUT,
     emptyOutDir: true,
+    // The console, and the page of `tidegate play`.
+    rolldownOptions: { input: ["index.html", "play.html"] },
     target: "es2023",
     // Inlined assets would be `data:` addresses, which the page's policy forbids.
     assetsInlineLimit: 0,

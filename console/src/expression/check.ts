@@ -1,14 +1,13 @@
 /** The service's report about a text as it is typed. A late report never replaces a newer one. */
 
 import { keepPreviousData, useQuery } from "@tanstack/preact-query";
-import { useEffect, useState } from "preact/hooks";
 import { api, body, type Schemas } from "../api/client";
 import { useTenant } from "../frame/session";
+import { useSettled } from "./settled";
 
 export type Report = Schemas["ExpressionReport"];
 export type Finding = Schemas["ExpressionFinding"];
 export type Purpose = NonNullable<Schemas["ExpressionCheck"]["purpose"]>;
-const PAUSE_MS = 150;
 const KEPT_MS = 60_000;
 
 /** A text and its purpose, which determines the names it may use. */
@@ -56,18 +55,4 @@ export function useCheck(question: Question): Checked {
   const report = expression.trim() ? (found.data ?? null) : null;
   const isCurrent = expression === question.expression && !found.isPlaceholderData;
   return { report, isCurrent, error: found.error };
-}
-
-/** A debounced value: updated after it hasn't changed for a while. */
-export function useSettled<T>(value: T): T {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => {
-      setSettled(value);
-    }, PAUSE_MS);
-    return () => {
-      clearTimeout(timer);
-    };
-  }, [value]);
-  return settled;
 }

@@ -23,7 +23,7 @@ export { ExpressionBuilder } from "./builder";
 
 /** Replaces a selection instead of the browser, which would keep the style of the replaced text in
  * a style attribute; the content security policy forbids that. */
-const overSelection = EditorView.domEventHandlers({
+export const overSelection = EditorView.domEventHandlers({
   beforeinput(event, view) {
     const { data, inputType, isComposing } = event;
     const { main } = view.state.selection;

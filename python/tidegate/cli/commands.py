@@ -56,6 +56,7 @@ _LIBRARY: Mapping[str, Mapping[str, str]] = {
     },
 }
 SERVICE: Mapping[str, Mapping[str, str]] = {
+    "Try definitions": {"play": "Try definitions on events on a local page, as you type."},
     "Run the service": {
         "serve": "Serve decisions and their control plane over HTTP.",
         "config": "Show the settings of the service.",

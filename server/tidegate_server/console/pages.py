@@ -57,15 +57,21 @@ def _page(assets: Assets, request: Request) -> Response:
     if request.method not in {"GET", "HEAD"}:
         return _plain(405, "allowed are GET and HEAD\n", {"allow": "GET, HEAD"})
     if not path.startswith(_FILES):
-        return _file(assets.index, headers, CONSOLE_HEADERS)
+        return file_response(assets.index, headers, CONSOLE_HEADERS)
     found = assets.named.get(path.removeprefix(_FILES))
     if found is None:
         return _plain(404, "there is no such file\n")
-    return _file(found, headers, FILE_HEADERS)
+    return file_response(found, headers, FILE_HEADERS)
 
 
-def _file(asset: Asset, given: Mapping[bytes, bytes], headers: Mapping[str, str]) -> Response:
-    """Return a file in the first form that the caller accepts."""
+def file_response(asset: Asset, given: Mapping[bytes, bytes], headers: Mapping[str, str]) -> Response:
+    """Return a file in the first form that the caller accepts.
+
+    Args:
+        asset: the file.
+        given: the headers of the request.
+        headers: of the answer.
+    """
     sent = {**headers, "etag": asset.tag, "vary": "accept-encoding"}
     if asset.tag in given.get(b"if-none-match", b"").decode("latin-1"):
         return Response(status_code=304, headers=sent)

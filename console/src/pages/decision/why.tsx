@@ -13,12 +13,17 @@ type Action = Schemas["ActionExplanation"];
 type Policy = Schemas["PolicyExplanation"];
 type Override = Schemas["OverrideExplanation"];
 
-export function Why(props: { explanation: Explanation; isDraft?: boolean }) {
-  const { explanation, isDraft = false } = props;
+export function Why(props: {
+  explanation: Explanation;
+  isDraft?: boolean;
+  /** Whether to leave out that it agrees with a record: there isn't one. */
+  isPlain?: boolean;
+}) {
+  const { explanation, isDraft = false, isPlain = false } = props;
   const { trace } = explanation;
   return (
     <>
-      {explanation.reproduced ? (
+      {isPlain ? null : explanation.reproduced ? (
         <p class="quiet">✓ {isDraft ? text.replay.reproduced : words.recorded}</p>
       ) : (
         <div class="problem" role="alert">

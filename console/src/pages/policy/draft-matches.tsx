@@ -2,7 +2,8 @@
 
 import { useQueries } from "@tanstack/preact-query";
 import type { Schemas } from "../../api/client";
-import { checkQuery, useSettled, type Question } from "../../expression/check";
+import { checkQuery, type Question } from "../../expression/check";
+import { useSettled } from "../../expression/settled";
 import { Matches } from "../../expression/match";
 import { hasRole, useTenant } from "../../frame/session";
 import { text } from "../../text/en";
