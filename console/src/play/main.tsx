@@ -86,8 +86,8 @@ function Playing({ first }: { first: Texts }) {
   return (
     <>
       <Link texts={texts} />
-      <div class="sides">
-        <div class="side">
+      <div class="halves">
+        <div class="half">
           <h2>{text.definitions}</h2>
           <DocumentEditor
             label={text.definitions}
@@ -118,7 +118,7 @@ function Playing({ first }: { first: Texts }) {
             }}
           />
         </div>
-        <div class="side">
+        <div class="half">
           {problem !== "" && <Problem message={problem} />}
           {found !== null && problem === "" && <Results of={found} onChoose={setChosen} />}
         </div>
