@@ -34,7 +34,12 @@ export function DocumentEditor(props: {
           history(),
           keymap.of([...defaultKeymap, ...historyKeymap, ...lintKeymap]),
           overSelection,
-          EditorView.contentAttributes.of({ "aria-label": props.label, spellcheck: "false" }),
+          EditorView.contentAttributes.of({
+            "aria-label": props.label,
+            spellcheck: "false",
+            // The text scrolls sideways; axe-core knows no focus by `contenteditable` alone.
+            tabindex: "0",
+          }),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) changed.current(update.state.doc.toString());
           }),

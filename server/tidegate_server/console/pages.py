@@ -64,7 +64,9 @@ def _page(assets: Assets, request: Request) -> Response:
     return file_response(found, headers, FILE_HEADERS)
 
 
-def file_response(asset: Asset, given: Mapping[bytes, bytes], headers: Mapping[str, str]) -> Response:
+def file_response(
+    asset: Asset, given: Mapping[bytes, bytes], headers: Mapping[str, str]
+) -> Response:
     """Return a file in the first form that the caller accepts.
 
     Args:
