@@ -1,5 +1,6 @@
 /** Decisions, their plot, and the explanation and windows of the chosen event. */
 
+import { useEffect, useRef } from "preact/hooks";
 import { Why } from "../pages/decision/why";
 import { Badge, SHAPES } from "../parts/badge";
 import { Foreign, marked } from "../parts/foreign";
@@ -46,11 +47,26 @@ function Decisions(props: {
   const end = Math.min(events.length, Math.max(chosen + 10, SHOWN));
   const begin = Math.max(0, end - SHOWN);
   const { columns } = text;
+  const region = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const row = region.current?.querySelector<HTMLElement>("[aria-current]");
+    if (!region.current || !row) return;
+    const { scrollTop, clientHeight } = region.current;
+    const isShown =
+      row.offsetTop >= scrollTop && row.offsetTop + row.offsetHeight <= scrollTop + clientHeight;
+    if (!isShown) region.current.scrollTop = row.offsetTop - clientHeight / 2;
+  }, [chosen, begin]);
   return (
     <>
       <h2>{text.decisions}</h2>
       <p class="quiet">{text.shown(begin + 1, end, events.length)}</p>
-      <div class="table-scroll decided" tabIndex={0} role="region" aria-label={text.decisions}>
+      <div
+        class="table-scroll decided"
+        tabIndex={0}
+        role="region"
+        aria-label={text.decisions}
+        ref={region}
+      >
         <table>
           <thead>
             <tr>

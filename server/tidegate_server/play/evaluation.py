@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import orjson
 
+from tidegate.cli.inputs.events import time_of
 from tidegate.engine import Engine
 from tidegate.errors import DefinitionsError, EventError
+from tidegate.policy.decide import LATEST
 from tidegate.policy.definitions.findings import Finding
 from tidegate.policy.document import read_document
+from tidegate.values import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -86,7 +89,7 @@ def _decided(definitions: Definitions, question: Question) -> tuple[_Outcome, in
     engine, outcome = Engine(definitions), _Outcome()
     observed: list[Explanation] = []
     for place, event in enumerate(given):
-        at = _START_NS + place * 1_000_000_000
+        at = _time(place, event)
         try:
             if chosen - MAX_EXPLAINED < place <= chosen:
                 explanation = engine.explain(event, at)
@@ -111,12 +114,20 @@ def _decided(definitions: Definitions, question: Question) -> tuple[_Outcome, in
     return outcome, chosen
 
 
+def _time(place: int, event: bytes) -> int:
+    """Return when an event came: when it was observed, so that its windows count at that time."""
+    observed = time_of(event)
+    if observed is None:
+        return _START_NS + place * NANOSECONDS
+    return min(max(int(observed * NANOSECONDS), 0), LATEST)
+
+
 def _last_stopped(engine: Engine, given: list[bytes]) -> int:
     """Return the place of the last event that isn't allowed, or of the last one."""
     found = len(given) - 1
     for place, event in enumerate(given):
         try:
-            decision = engine.decide(event, _START_NS + place * 1_000_000_000)
+            decision = engine.decide(event, _time(place, event))
         except EventError:
             continue
         if decision.action.type != "allow":
