@@ -79,7 +79,7 @@ def test_events_are_decided_with_their_windows(tmp_path: Path, process: None) ->
 
 def test_windows_count_at_the_times_of_the_events(tmp_path: Path, process: None) -> None:
     """Of events an hour apart, each has a window of its own, whose time is the event's."""
-    times = [f"2026-11-02T{hour:02}:00:00Z" for hour in (9, 10)]
+    times = [f"2026-11-02T{hour:02}:00:00.000Z" for hour in (9, 10)]
     events = "\n".join(f'{{"observed_at": "{each}", {EVENT[1:]}' for each in times)
     answer = asked(tmp_path, events=events).json()
     assert [each["action"] for each in answer["events"]] == ["allow", "allow"]
