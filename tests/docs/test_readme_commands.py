@@ -14,7 +14,7 @@ from tests.newcomer.pages import ROOT, blocks
 from tidegate.cli.main import tidegate
 
 PAGES = ("README.md", "docs/cli.md")
-SERVED = ("serve", "init", "apply", "export", "operator", "migrate")
+SERVED = ("serve", "play", "init", "apply", "export", "operator", "migrate")
 """Commands that need a server or run one; tests of their own start them."""
 COMMANDS = [
     (page, line.partition("  #")[0].strip())
