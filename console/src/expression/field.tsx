@@ -4,7 +4,7 @@ import { lazy } from "preact-iso";
 import { useState } from "preact/hooks";
 import { hasRole, useTenant } from "../frame/session";
 import { ProblemPanel } from "../parts/problem";
-import { marked } from "../parts/foreign";
+import { hinted, marked } from "../parts/foreign";
 import { text } from "../text/en";
 import { Matches } from "./match";
 import { useCheck, type Finding, type Purpose, type Report } from "./check";
@@ -86,7 +86,7 @@ function Said({ report }: { report: Report | null }) {
     <div role="status">
       {report?.diagnostics.map((finding) => (
         <p class={`finding ${finding.severity}`}>
-          {finding.line}:{finding.column} {marked(finding.message)} {marked(finding.hint ?? "")}
+          {finding.line}:{finding.column} {hinted(finding.message, finding.hint)}
         </p>
       ))}
       {report?.ok === true && (

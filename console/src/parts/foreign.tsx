@@ -8,6 +8,11 @@ export function marked(text: string): string {
   return text.replace(ODD, (odd) => `␦${odd.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
+/** The text of a finding, with how to mend it. */
+export function hinted(message: string, hint?: string | null): string {
+  return marked(hint ? `${message}: ${hint}` : message);
+}
+
 export function Foreign({ text }: { text: string }) {
   return <bdi class="mono">{marked(text)}</bdi>;
 }

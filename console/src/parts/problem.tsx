@@ -3,7 +3,7 @@
 import { problemOf } from "../api/problem";
 import { text } from "../text/en";
 import { Copy } from "./copy";
-import { marked } from "./foreign";
+import { hinted, marked } from "./foreign";
 
 export function ProblemPanel({ error, retry }: { error: unknown; retry?: () => void }) {
   const problem = problemOf(error);
@@ -19,7 +19,7 @@ export function ProblemPanel({ error, retry }: { error: unknown; retry?: () => v
           {details.map((each) => (
             <li>
               <code>{each.pointer ?? each.parameter ?? each.header ?? ""}</code>{" "}
-              {marked(each.detail)} {marked(each.hint ?? "")}
+              {hinted(each.detail, each.hint)}
             </li>
           ))}
         </ul>

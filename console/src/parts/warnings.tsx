@@ -2,7 +2,7 @@
 
 import type { Schemas } from "../api/client";
 import { text } from "../text/en";
-import { marked } from "./foreign";
+import { hinted } from "./foreign";
 
 export function Warnings(props: {
   of: readonly Schemas["DefinitionWarning"][];
@@ -19,8 +19,7 @@ export function Warnings(props: {
       <ul>
         {of.map((each) => (
           <li>
-            <code>{each.pointer}</code> {marked(each.detail)} {marked(each.hint ?? "")}{" "}
-            <code>{each.code}</code>
+            <code>{each.pointer}</code> {hinted(each.detail, each.hint)} <code>{each.code}</code>
           </li>
         ))}
       </ul>

@@ -5,7 +5,7 @@ import { lazy, ErrorBoundary } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
 import { useSettled } from "../expression/settled";
 import "../frame/theme";
-import { marked } from "../parts/foreign";
+import { hinted, marked } from "../parts/foreign";
 import "../style/tokens.css";
 import "../style/base.css";
 import "../style/frame.css";
@@ -101,8 +101,7 @@ function Playing({ first }: { first: Texts }) {
             {found !== null && findings.length === 0 && <p class="quiet">{text.noFindings}</p>}
             {findings.map((each) => (
               <p class={`finding ${each.severity}`}>
-                {text.position(each.line ?? 1, each.column ?? 1)} {marked(each.message)}{" "}
-                {marked(each.hint ?? "")}
+                {text.position(each.line ?? 1, each.column ?? 1)} {hinted(each.message, each.hint)}
               </p>
             ))}
           </div>

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import secrets
 import socket
+from contextlib import suppress
 from importlib import resources
 from itertools import islice
 from pathlib import Path
@@ -46,7 +47,8 @@ def play(definitions: Path | None, events: str | None, port: int) -> None:
         address = f"http://127.0.0.1:{bound}/#token={token}"
         console.print(f"{address}\nstop with Ctrl-C", markup=False, soft_wrap=True)
         config = uvicorn.Config(application, log_level="error", timeout_graceful_shutdown=1)
-        uvicorn.Server(config).run(sockets=[listener])
+        with suppress(KeyboardInterrupt):  # uvicorn raises the signal again once it has stopped
+            uvicorn.Server(config).run(sockets=[listener])
 
 
 def _definitions(path: Path | None) -> str:

@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/preact-query";
 import { api, body, type Schemas } from "../../api/client";
 import { useTenant } from "../../frame/session";
-import { marked } from "../../parts/foreign";
+import { hinted } from "../../parts/foreign";
 import { text } from "../../text/en";
 
 type Warning = Schemas["DefinitionWarning"];
@@ -33,8 +33,7 @@ export function Findings({ of }: { of: readonly Warning[] }) {
       <ul>
         {of.map((each) => (
           <li key={each.pointer + each.code}>
-            <code>{each.pointer}</code> {marked(each.detail)} {marked(each.hint ?? "")}{" "}
-            <code>{each.code}</code>
+            <code>{each.pointer}</code> {hinted(each.detail, each.hint)} <code>{each.code}</code>
           </li>
         ))}
       </ul>
