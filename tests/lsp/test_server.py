@@ -252,7 +252,7 @@ def test_a_document_is_formatted_as_the_command_does() -> None:
 
 
 def test_other_yaml_has_no_findings() -> None:
-    """A file without ``apiVersion: tidegate/…`` is none of the server's."""
+    """A file without ``apiVersion: tidegate/…`` isn't checked."""
 
     async def work(client: Client) -> None:
         client.open("services:\n  web: {image: nginx}\n")

@@ -59,7 +59,7 @@ def test_a_block_has_the_values_of_its_expressions(build: Build) -> None:
 
 
 def test_an_empty_value_leaves_the_header_out(build: Build) -> None:
-    """A header whose value is empty isn't sent, and this is no error."""
+    """A header whose value is empty isn't sent, and this isn't an error."""
     engine = build(**selling({"crawler-price": PRICE}))
     made = event("/news")
     made["request"]["method"] = "POST"
@@ -184,5 +184,5 @@ def test_a_secret_is_sent_and_stored_as_its_hash(evaluator: Evaluator) -> None:
 
 
 def test_headers_cost_a_fraction_of_a_decision() -> None:
-    """The headers of an answer, beside the budget, take at most an eighth of it."""
+    """The headers of an answer, next to the budget, take at most an eighth of it."""
     assert 4 * DEFAULT.cost <= DEFAULT.decision_work / 7

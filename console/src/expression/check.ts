@@ -3,7 +3,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/preact-query";
 import { api, body, type Schemas } from "../api/client";
 import { useTenant } from "../frame/session";
-import { useSettled } from "./settled";
+import { useSettled } from "../parts/settled";
 
 export type Report = Schemas["ExpressionReport"];
 export type Finding = Schemas["ExpressionFinding"];

@@ -3,7 +3,7 @@
 import { render } from "preact";
 import { lazy, ErrorBoundary } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
-import { useSettled } from "../expression/settled";
+import { useSettled } from "../parts/settled";
 import "../frame/theme";
 import { hinted, marked } from "../parts/foreign";
 import "../style/tokens.css";

@@ -59,7 +59,7 @@ DESCRIPTIONS: Mapping[str, str] = {
 
 
 def description_of(function: Function) -> str:
-    """What a function does, with an example; Markdown, a line for each paragraph."""
+    """The description of a function, with an example; Markdown, a line for each paragraph."""
     meanings = dict.fromkeys(each.meaning.__doc__ or "" for each in function.overloads)
     return "\n\n".join(filter(None, map(_plain, meanings)))
 

@@ -127,7 +127,7 @@ class AddressDatabases:
             raise ValueError(f"not an address database: {error}") from error
 
     def find(self, address: Address) -> Place:
-        """What is known of an address."""
+        """Everything that the databases know of an address."""
         found = Place()
         for reader in self._readers:
             try:

@@ -1,4 +1,4 @@
-"""What is known of a document's text: its tree, its objects, its findings."""
+"""The analysis of a document's text: its tree, its objects, its findings."""
 
 from __future__ import annotations
 

@@ -68,11 +68,11 @@ class Checker:
             self._known.pop(uri, None)
 
     def known(self, uri: str) -> Analysis:
-        """What is known of a document, perhaps of an earlier text."""
+        """The analysis of a document, perhaps of an earlier text."""
         return self._known.get(uri) or Analysis("")
 
     def known_of(self, uri: str, text: str) -> Analysis:
-        """What is known of this text; its tree and objects are read now if need be."""
+        """The analysis of this text; its tree and objects are read now if need be."""
         last = self.known(uri)
         if last.text == text:
             return last

@@ -50,7 +50,7 @@ _SEVERITIES = {
 
 @attrs.frozen
 class Settings:
-    """What a client may set.
+    """The settings that a client may send.
 
     Attributes:
         events: a file of events, for values and explanations; empty for none.

@@ -512,11 +512,13 @@ class _Walk:
             outcome = self._evaluate(each.place, each.expression, self._record)
             failure, value = outcome.failure, outcome.value
             if failure is None and not isinstance(value, str):
-                failure = Failure("no_such_overload", "the result is no string")
+                failure = Failure("no_such_overload", "the result isn't a string")
             if failure is None:
                 value = kept_text(self._redactor, each.reading, str(value))
                 if header_value_problem(value) is not None:
-                    failure = Failure("invalid_argument", "the result is no header value")
+                    failure = Failure(
+                        "invalid_argument", "the result can't be the value of a header"
+                    )
             if failure is not None:
                 self._errors[each.place] = failure.code
             elif value:

@@ -28,7 +28,7 @@ def engine() -> NativeEngine:
 
 
 def located(databases: GeoDatabases, event: object) -> object:
-    """What an event says of its client after the look-up."""
+    """The place of an event's client after the look-up."""
     assert databases.current is not None
     body = event if isinstance(event, bytes) else orjson.dumps(event)
     return orjson.loads(engine().located(body, databases.current)).get("geo")
@@ -195,7 +195,7 @@ def test_the_last_sound_database_stays_in_use(countries: Path, how: str) -> None
 
 
 def test_entries_that_can_t_be_used_are_counted(tmp_path: Path) -> None:
-    """A country that isn't text is no answer; the event is decided, and the figure says so."""
+    """A country that isn't text isn't an answer; the event is decided, and the figure says so."""
     entries = {**COUNTRIES, "203.0.113.0/24": {"country": {"iso_code": 5}}}
     databases = GeoDatabases.open(str(write(tmp_path / "odd.mmdb", entries)))
     before = broken(databases)

@@ -3,7 +3,7 @@
 import { useQueries } from "@tanstack/preact-query";
 import type { Schemas } from "../../api/client";
 import { checkQuery, type Question } from "../../expression/check";
-import { useSettled } from "../../expression/settled";
+import { useSettled } from "../../parts/settled";
 import { Matches } from "../../expression/match";
 import { hasRole, useTenant } from "../../frame/session";
 import { text } from "../../text/en";

@@ -183,7 +183,7 @@ impl AddressDatabases {
         Ok(Self { databases: opened.collect::<Result<_, _>>()? })
     }
 
-    /// What is known of an address.
+    /// Everything that the databases know of an address.
     pub fn find(&self, address: Address) -> Place<'_> {
         let address = match address {
             Address::V4(bits) => IpAddr::V4(Ipv4Addr::from_bits(bits)),
