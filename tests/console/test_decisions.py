@@ -33,6 +33,7 @@ def test_overview_and_policies_show_what_was_answered(owner: Watched) -> None:
     page.get_by_role("button", name="As table").click()
     expect(page.get_by_role("columnheader", name="challenge").first).to_be_visible()
     page.get_by_role("link", name="Policies").click()
+    expect(page.get_by_role("heading", name="Policies", exact=True)).to_be_visible()
     priorities = page.locator("tbody tr td:first-child")
     expect(priorities.first).to_be_visible()
     shown = [int(each) for each in priorities.all_inner_texts()]

@@ -4295,23 +4295,25 @@ export interface components {
     /**
      * GeoFinding
      * @description Where the client is; without it, the service looks it up in its address databases.
+     *
+     *         Its values are checked where definitions read them, as all values of an event are.
      */
     GeoFinding: {
       /**
        * @description the code of ISO 3166 with two letters
        * @default null
        */
-      country?: string | null;
+      country?: string | number | boolean | (string | number | boolean | null)[] | null;
       /**
-       * @description of the autonomous system
+       * @description the number of the autonomous system
        * @default null
        */
-      asn?: number | null;
+      asn?: string | number | boolean | (string | number | boolean | null)[] | null;
       /**
        * @description the organization that runs it
        * @default null
        */
-      as_org?: string | null;
+      as_org?: string | number | boolean | (string | number | boolean | null)[] | null;
     };
     /** Health */
     Health: {
@@ -19763,7 +19765,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000034",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
            *           "name": "Credential stuffing",
            *           "slug": "credential-stuffing",
            *           "priority": 40,
@@ -19797,7 +19799,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000035",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000034",
            *           "name": "Scraping",
            *           "slug": "scraping",
            *           "priority": 50,
@@ -19820,7 +19822,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000035",
            *           "name": "Risky checkout",
            *           "slug": "risky-checkout",
            *           "priority": 60,
@@ -20224,7 +20226,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000034",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
          *           "name": "Credential stuffing",
          *           "slug": "credential-stuffing",
          *           "priority": 40,
@@ -20258,7 +20260,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000035",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000034",
          *           "name": "Scraping",
          *           "slug": "scraping",
          *           "priority": 50,
@@ -20281,7 +20283,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000035",
          *           "name": "Risky checkout",
          *           "slug": "risky-checkout",
          *           "priority": 60,
@@ -23550,19 +23552,19 @@ export interface operations {
            *       },
            *       {
            *         "enabled": true,
-           *         "name": "Risky checkout",
+           *         "name": "Credential stuffing",
            *         "policy_id": "019a4300-0000-7000-8000-00000000002d",
-           *         "slug": "risky-checkout",
+           *         "slug": "credential-stuffing",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "allow": 0,
            *         "block": 0,
-           *         "by_others": 2,
-           *         "challenge": 1,
+           *         "by_others": 0,
+           *         "challenge": 21,
            *         "errors": 0,
-           *         "last_match_at": "2026-11-02T09:03:37.000Z",
+           *         "last_match_at": "2026-11-02T09:03:56.000Z",
            *         "monitor": 0,
-           *         "total": 3
+           *         "total": 21
            *       }
            *     ]
            */
@@ -29987,7 +29989,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "FNjXkircg4BDGhPkNu-W3lsiMDFhMjI2NmYtNzVmMS03MjIzLWI4NGMtMTIxNTMyNWM3MjcwIl0",
+           *       "cursor": "9XOTGzUuxn9JYVbo1gExeFsiMDFhMjI2NzQtMjdhZS03NGJiLThhZGQtN2NiMTZjNjc3YjQzIl0",
            *       "decisions": [
            *         {
            *           "action": "block",
@@ -30761,7 +30763,7 @@ export interface operations {
            *       "life_seconds": 1,
            *       "memory_bytes": 13860,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.0030885796575493814,
+           *       "newcomers_an_hour": 0.0030881721105714007,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
@@ -34418,7 +34420,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.073100964,
+           *           "seconds_to_solve": 1.114944659,
            *           "solved": 1
            *         }
            *       ],

@@ -49,8 +49,9 @@ def slots_of(operator: int, tenant: int, heavy: int) -> Mapping[Crowd, Places]:
         # Only for operators: nobody without a token takes one of their slots.
         Crowd.LIGHT: Places(256, {Party.OPERATOR: 4 * operator, Party.TENANT: 4 * tenant}),
         Crowd.HEAVY: Places(heavy, {Party.OPERATOR: operator, Party.TENANT: tenant}),
-        # A page may ask again while its previous request still runs, for a second at most.
-        Crowd.TRAFFIC: Places(heavy, {Party.OPERATOR: 4, Party.TENANT: tenant}),
+        # The overview asks for two things, and may be loaded again and again meanwhile: what a page
+        # asked for runs on when it is left, for a second at most.
+        Crowd.TRAFFIC: Places(heavy, {Party.OPERATOR: 8, Party.TENANT: tenant}),
         Crowd.PUBLIC: Places(256, {Party.CLIENT: 16}),
         Crowd.LOGIN: Places(64, {Party.CLIENT: 8}),
         # All visitors may come through one proxy that isn't trusted to name them.

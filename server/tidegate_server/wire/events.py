@@ -12,7 +12,6 @@ from tidegate.evaluation.envelope import RETURN_URL
 from tidegate_server.http.limits import MAX_IDEMPOTENCY_KEY
 from tidegate_server.http.problems import ProblemDocument
 from tidegate_server.wire.common import (
-    END,
     Time,
 )
 from tidegate_server.wire.decisions import Reason
@@ -69,17 +68,14 @@ class AgentFinding:
 
 @attrs.frozen(kw_only=True)
 class GeoFinding:
-    """Where the client is; without it, the service looks it up in its address databases."""
+    """Where the client is; without it, the service looks it up in its address databases.
 
-    country: Annotated[
-        Annotated[str, Meta(pattern=f"^([A-Z0-9]{{2}})?{END}")] | None,
-        Meta(description="the code of ISO 3166 with two letters"),
-    ] = None
-    asn: Annotated[
-        Annotated[int, Meta(ge=0, le=4_294_967_295)] | None,
-        Meta(description="of the autonomous system"),
-    ] = None
-    as_org: Annotated[str | None, Meta(description="the organization that runs it")] = None
+    Its values are checked where definitions read them, as all values of an event are.
+    """
+
+    country: Annotated[Joined, Meta(description="the code of ISO 3166 with two letters")] = None
+    asn: Annotated[Joined, Meta(description="the number of the autonomous system")] = None
+    as_org: Annotated[Joined, Meta(description="the organization that runs it")] = None
 
 
 @attrs.frozen(kw_only=True)

@@ -102,3 +102,11 @@ def test_an_operator_may_load_a_page_of_the_console_twice_at_once() -> None:
     with ExitStack() as stack:
         for _ in range(2 * 10):
             stack.enter_context(light.take(operator))
+
+
+def test_an_operator_may_load_the_overview_again_while_traffic_is_searched() -> None:
+    """It searches traffic for two things; those of two pages that were left still run."""
+    traffic, operator = default_slots()[Crowd.TRAFFIC], [(Party.OPERATOR, "ann")]
+    with ExitStack() as stack:
+        for _ in range(3 * 2):
+            stack.enter_context(traffic.take(operator))
