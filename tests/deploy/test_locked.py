@@ -39,7 +39,7 @@ def test_every_package_is_locked_by_its_hashes() -> None:
 
 
 def test_all_that_an_installation_needs_is_locked() -> None:
-    """What both distributions ask for in a container, and what that asks for in turn."""
+    """A container has all that both distributions need, directly or through others."""
     waiting = [Requirement(each) for project in PROJECTS for each in project["dependencies"]]
     for project in PROJECTS:
         extras = [name for name in project["optional-dependencies"] if name not in NOT_LOCKED]

@@ -195,7 +195,7 @@ def _operand(text: str) -> str:
 
 
 def _opening(text: str, closing: int) -> int:
-    """The index of the bracket that opens a closed one; -1 if there is none."""
+    """The index of the opening bracket, or -1."""
     depth, quote = 0, ""
     for at in range(closing, -1, -1):
         each = text[at]

@@ -33,7 +33,7 @@ MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
 def is_definitions(text: str) -> bool:
     """Whether a text says that it is a definitions document, of any version.
 
-    An editor opens many YAML files that are none; those have no findings.
+    Editors open all kinds of YAML files; the others have no findings.
     """
     return _OURS.search(text, 0, _BEGINNING) is not None
 

@@ -95,12 +95,12 @@ def rename(text: Text, offset: int, new: str, analysis: Analysis) -> list[lsp.Te
     """The edits that rename the slug at an offset, with all references.
 
     Raises:
-        RenameError: there is no slug, the new one is invalid or taken, or an expression doesn't
-            parse and could have a reference.
+        RenameError: the cursor isn't on a slug, the new one is invalid or taken, or an expression
+            that may refer to it doesn't parse.
     """
     found = slug_at(text, offset, analysis)
     if found is None:
-        raise RenameError("there is no slug here")
+        raise RenameError("the cursor isn't on a slug")
     named = found.named
     shape = shape_at((named.section,))
     kind = None if shape is None else slug_kind(shape)

@@ -103,7 +103,7 @@ def place_at(text: Text, offset: int) -> Place:
 class _Above:
     path: tuple[str, ...]
     scalar: int | None = None
-    """The line at which the scalar or flow around the cursor begins; None if there is none."""
+    """The line at which the scalar or flow around the cursor begins; None outside of both."""
     column: int = 0
     is_block: bool = False
     owner: int = 0

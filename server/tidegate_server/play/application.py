@@ -84,7 +84,7 @@ class Play:
         refused = self._refused(request, is_call=False)
         found = self.assets.named.get(request.path_params["name"])
         if refused is not None or found is None:
-            return refused or _problem(404, "there is no such file")
+            return refused or _problem(404, "file not found")
         return file_response(found, dict(request.scope["headers"]), FILE_HEADERS)
 
     async def _start(self, request: Request) -> Response:

@@ -31,7 +31,7 @@ impl<'p> Place<'p> {
         }
     }
 
-    /// What another place knows next to this.
+    /// Fills the gaps of this place from another.
     #[must_use]
     pub(crate) fn or(self, other: Self) -> Self {
         Self {
