@@ -326,17 +326,8 @@ def without_the_run(text: str, base_url: str) -> str:
 
 def main() -> None:
     """Make the calls and write the file."""
-    command = [
-        sys.executable,
-        "-m",
-        "tidegate",
-        "serve",
-        "--demo",
-        "--no-demo-traffic",
-        "--json",
-        "--port",
-        "0",
-    ]
+    serve = "-m tidegate serve --demo --no-demo-traffic --json --server-port 0"
+    command = [sys.executable, *serve.split()]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
         try:
             assert server.stdout is not None

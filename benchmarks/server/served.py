@@ -21,6 +21,11 @@ from benchmarks.goals.native import REPOSITORY, WORKSPACE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+DEMONSTRATION = (
+    *("-m", "tidegate", "serve", "--demo", "--no-demo-traffic"),
+    *("--json", "--server-port", "0"),
+)
+"""Arguments of Python for a demonstration on a free port, whose first line says where it serves."""
 SERVER_CORE, LOAD_CORE = 0, 1
 UNLIMITED = 100_000_000
 """Events a minute that no benchmark reaches."""
@@ -96,19 +101,9 @@ def serving(
         core: the processor core it is pinned to; None leaves it free.
         python: the interpreter whose Tidegate serves.
     """
-    command = [
-        python,
-        "-m",
-        "tidegate",
-        "serve",
-        "--demo",
-        "--no-demo-traffic",
-        "--json",
-        "--server-port",
-        "0",
-    ]
     environment = {**os.environ, **LIMITS}
-    process = subprocess.Popen(pinned(command, core), stdout=subprocess.PIPE, env=environment)
+    command = pinned([python, *DEMONSTRATION], core)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)
     try:
         assert process.stdout is not None
         said = json.loads(process.stdout.readline())

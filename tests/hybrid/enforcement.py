@@ -92,7 +92,7 @@ def serve(service: Machine, folder: Path) -> dict[str, Any]:
     process = service.start(
         PYTHON, "-m", "tidegate", "serve", "--demo", "--no-demo-traffic", "--json",
         "--host", SERVICE, "--port", "8080",
-        "--server-behind-proxy", "--store-directory", str(folder / "service"),
+        "--server-behind-proxy",
         "--server-public-url", f"http://{SERVICE}:8080",
         stdout=subprocess.PIPE, stderr=(folder / "service.log").open("wb"),
     )  # fmt: skip

@@ -65,11 +65,12 @@ class Service:
 def start(*arguments: str, log: Path, environment: Mapping[str, str] | None = None) -> Any:
     """Start ``tidegate serve`` and give the process and the first line it prints.
 
-    A demonstration has generated traffic only with ``--demo-traffic``.
+    A demonstration sends itself no traffic.
     """
-    serve = [sys.executable, "-m", "tidegate", "serve", "--json", "--no-demo-traffic"]
+    quiet = ["--no-demo-traffic"] if "--demo" in arguments else []
+    serve = [sys.executable, "-m", "tidegate", "serve", "--json", "--server-port", "0", *quiet]
     process = subprocess.Popen(
-        [*serve, "--server-port", "0", *arguments],
+        [*serve, *arguments],
         stdout=subprocess.PIPE,
         stderr=log.open("wb"),
         env={**os.environ, "HOME": str(log.parent), **(environment or {})},

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import attrs
 import pytest
+from click.testing import CliRunner
 from tools import plain_http
 
+from tidegate.cli.main import tidegate
+from tidegate.errors import SettingsError
 from tidegate_server.cli.service import signing_in
 from tidegate_server.cli.service.serve import invitation
 from tidegate_server.cli.service.signing_in import console_lines
@@ -40,6 +43,28 @@ def test_the_demonstration_decides(workers: int, process: None) -> None:
     assert answer.status_code == 200, answer.text
     assert answer.json()["action"]["type"] == "allow"
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--no-demo-traffic",), "need --demo"),
+        (("--demo-traffic",), "need --demo"),
+        (("--demo", "--store-directory", "data"), "store.directory"),
+        (("--demo", "--store-url", "postgresql://me:secret@db/tidegate"), "store.url"),
+        (("--demo", "--node-name", "a"), "node.name"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_an_option_that_would_do_nothing_is_refused(
+    arguments: tuple[str, ...], expected: str
+) -> None:
+    """A demonstration has its own directory, and nothing else has generated traffic."""
+    done = CliRunner().invoke(tidegate, ["serve", *arguments])
+    assert isinstance(done.exception, SettingsError | SystemExit)
+    said = f"{done.output}{done.exception}"
+    assert expected in said
+    assert "secret" not in said
 
 
 @pytest.mark.parametrize(

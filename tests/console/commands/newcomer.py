@@ -23,6 +23,7 @@ from pathlib import Path
 
 import click
 import httpx2 as httpx
+from benchmarks.server.served import DEMONSTRATION
 from playwright.sync_api import sync_playwright
 from tests.browser import Watched, launched
 from tests.newcomer.environment import WHEELS, ports
@@ -109,20 +110,7 @@ def served(wheel: Path, home: Path, environment: Mapping[str, str]) -> dict[str,
     pip = [python, "-m", "pip", "install", "-q", "--find-links", wheel.parent]
     run([*pip, "tidegate[server]"], home, environment)
     process = subprocess.Popen(
-        [
-            python,
-            "-m",
-            "tidegate",
-            "serve",
-            "--demo",
-            "--no-demo-traffic",
-            "--json",
-            "--server-port",
-            "0",
-        ],
-        cwd=home,
-        env=environment,
-        stdout=subprocess.PIPE,
+        [python, *DEMONSTRATION], cwd=home, env=environment, stdout=subprocess.PIPE
     )
     try:
         assert process.stdout is not None

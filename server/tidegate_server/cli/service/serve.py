@@ -66,24 +66,41 @@ or stop this server, and `tidegate init --server` does all of it, with a first p
 )
 @click.option(
     "--demo-traffic/--no-demo-traffic",
-    default=True,
+    default=None,
     help="Whether the demonstration sends itself generated traffic with attacks in it.",
-    show_default=True,
+    show_default="demo-traffic",
 )
 @json_option
-def serve(settings: Settings, demo: bool, demo_traffic: bool, as_json: bool) -> None:
+def serve(settings: Settings, demo: bool, demo_traffic: bool | None, as_json: bool) -> None:
     """Serve decisions and their control plane over HTTP."""
+    if demo_traffic is not None and not demo:
+        raise click.UsageError("--demo-traffic and --no-demo-traffic need --demo")
     logging.configure(settings.log)
     if not demo:
         _serve(settings, as_json=as_json)
         return
+    _need_own_data(settings)
     directory = tempfile.mkdtemp(prefix="tidegate-demo-")
     try:
-        store = attrs.evolve(settings.store, directory=directory, url="")
+        store = attrs.evolve(settings.store, directory=directory)
         made = attrs.evolve(settings, store=store)
-        _serve(made, is_demo=True, has_traffic=demo_traffic, as_json=as_json)
+        _serve(made, is_demo=True, has_traffic=demo_traffic is not False, as_json=as_json)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _need_own_data(settings: Settings) -> None:
+    """Reject settings of a place that a demonstration wouldn't use."""
+    default = Settings()
+    for name, is_set in (
+        ("store.directory", settings.store.directory != default.store.directory),
+        ("store.url", settings.store.url != default.store.url),
+        ("node.name", settings.node.name != default.node.name),
+    ):
+        if is_set:
+            # Without its value, since that of the database may hold a password.
+            reason = "a demonstration keeps its data in a temporary directory; unset it"
+            raise unusable(name, None, reason)
 
 
 def _serve(
