@@ -47,3 +47,9 @@ def test_the_entity_is_the_one_that_decisions_name() -> None:
     )
     assert found is not None
     assert found[0] == decision.entities[0].entity_id
+
+
+@pytest.mark.parametrize(("slug", "key"), [("client", ["192.0.2.1"]), ("nothing", ["192.0.2.1"])])
+def test_no_entity_has_another_definition_or_number_of_parts(slug: str, key: list[str]) -> None:
+    """A key that no definition makes names no entity."""
+    assert KeyForms.of(load_compiled(DOCUMENT).compiled).named(slug, key, None) is None

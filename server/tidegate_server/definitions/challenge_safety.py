@@ -93,21 +93,6 @@ def challenge_warnings(
     return [*found, *_tried(call, tried)]
 
 
-def not_reachable(base_url: str, definitions: Definitions) -> Finding | None:
-    """Return the warning about live challenges that no browser could reach; None if all is well.
-
-    Args:
-        base_url: the service's public address.
-        definitions: a tenant's definitions.
-    """
-    challenges = _challenges(definitions)
-    live = (each for each in definitions.policies if each.enabled and each.status == "active")
-    reason = unreachable(base_url)
-    if reason is None or not any(_on_trial(each, challenges) for each in live):
-        return None
-    return _not_reachable(reason)
-
-
 def _not_reachable(reason: str) -> Finding:
     return Finding(
         NO_PUBLIC_URL,

@@ -162,17 +162,6 @@ class TenantEngine(Serving, Engine):
         """The parts of a key as stored: secrets as hashes."""
         return self._key_forms.kept(definition, key, self.redactor)
 
-    def entity_named(
-        self, definition: str, key: Sequence[Part]
-    ) -> tuple[str, tuple[Part, ...]] | None:
-        """Id and stored key of an entity; None if it isn't one of these definitions'.
-
-        Args:
-            definition: slug of the entity's definition.
-            key: the parts of its key, secrets in clear or as hashes.
-        """
-        return self._key_forms.named(definition, key, self.redactor)
-
     def kept(self, decision: EngineDecision) -> EngineDecision:
         """A decision of these definitions as stored.
 

@@ -128,12 +128,10 @@ def test_an_entity_is_found_by_its_value(evaluator: Evaluator) -> None:
     engine = _engine(evaluator)
     entity = engine.decide(_event(), START).entities[0]
     for key in (("Bearer marker", "edge"), entity.key):
-        assert engine.entity_named("token", key) == (entity.entity_id, entity.key)
         state = engine.entity_state("token", key, START)
         assert state is not None
         assert (state.event_count, state.key) == (1, entity.key)
-    assert engine.entity_named("token", ("one",)) is None
-    assert engine.entity_named("nothing", ("one",)) is None
+    assert engine.entity_state("token", ("one",), START) is None
 
 
 @pytest.mark.parametrize("evaluator", EVALUATORS)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from uuid import UUID
 
 import attrs
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import insert, select, update
 
 from tidegate_server.stores.base import ConflictError
 from tidegate_server.stores.rows import records
@@ -218,13 +218,6 @@ def differences(
     if decision_id is not None:
         query = query.where(replay_differences.c.decision_id == decision_id)
     return records.many(connection, query, Difference)
-
-
-def count_differences(connection: Connection, job_id: UUID) -> int:
-    """The number of decisions that a job found to differ."""
-    return connection.execute(
-        select(func.count()).where(replay_differences.c.job_id == job_id)
-    ).scalar_one()
 
 
 def _running(connection: Connection, tenant_id: UUID, job_id: UUID) -> ReplayJob:

@@ -48,7 +48,7 @@ class Definition:
 
 @attrs.frozen
 class Replacement:
-    """The differences that :func:`compare` found, or :func:`replace_all` wrote."""
+    """The differences that :func:`compare` found."""
 
     created: tuple[Definition, ...]
     changed: tuple[tuple[Definition, Definition], ...]
@@ -280,22 +280,6 @@ def succeeding(old: Definition, new: Definition, now_ns: int) -> Definition:
         created_at_ns=old.created_at_ns,
         updated_at_ns=now_ns,
     )
-
-
-def replace_all(
-    connection: Connection, tenant_id: UUID, wanted: Iterable[Definition], now_ns: int
-) -> Replacement:
-    """Replace all of a tenant's objects by these, in one transaction; see :func:`compare`.
-
-    Raises:
-        ConflictError: two of a kind share an id, slug or name.
-        NotFoundError: there is no such tenant.
-    """
-    done = compare(of_tenant(connection, tenant_id), wanted, now_ns)
-    generation = tenants.generation(connection, tenant_id)
-    made = rows_of([*done.created, *(new for _, new in done.changed)], generation)
-    swap(connection, tenant_id, [*done.deleted, *(old for old, _ in done.changed)], made)
-    return done
 
 
 def rows_of(objects: Iterable[Definition], generation: int) -> Rows:
