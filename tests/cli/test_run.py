@@ -240,7 +240,7 @@ def test_a_mapping_is_guessed(guessing: str, tmp_path: Path) -> None:
 USE = """\
 apiVersion: tidegate/v1
 actions:
-  - {name: Never, expression: request.path == "/never"}
+  - {name: Never, expression: 'fields["status"] == "402"'}
 entities:
   - {name: Address, key_fields: [derived.client_network]}
   - {name: Account, key_fields: ['fields["account"]']}
@@ -283,14 +283,20 @@ def test_the_summary_says_to_how_many_events_a_definition_did_not_apply(
     assert of_bots["why"] == [{"reason": "the match expression is false", "events": 2}]
     assert made["could_not_fire"] == [
         {"policy": "draft", "because": "its status is `draft`"},
-        {"policy": "accounts", "because": "entity `account` applied to no event"},
-        {"policy": "nothing", "because": "action `never` matched no event"},
+        {
+            "policy": "accounts",
+            "because": 'entity `account` applied to no event (`fields["account"]` is empty)',
+        },
+        {
+            "policy": "nothing",
+            "because": "action `never` matched no event (it reads `fields.status`)",
+        },
     ]
     assert made["client_ip_problems"] == {"not-an-address": 1}
     assert "events without an address of the client: 1;" in done.stderr
     assert "not-an-address; the first event is line 2" in " ".join(done.stderr.split())
     shown = CliRunner().invoke(tidegate, ["decide", str(path), events(lines), "--summary"]).stdout
-    assert "policy accounts could not fire: entity `account` applied to no event" in shown
+    assert "policy accounts could not fire: entity `account` applied to no event (" in shown
 
 
 SCOPED = """\

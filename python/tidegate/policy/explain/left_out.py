@@ -18,6 +18,7 @@ from tidegate.evaluation.reference import evaluate
 from tidegate.policy.decide import MISSING
 from tidegate.policy.definitions.compiled import CompiledClause
 from tidegate.policy.definitions.keys import part_of
+from tidegate.policy.definitions.reads import reads
 from tidegate.policy.explain.shown import clipped
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ every hundredth event: it takes far longer than a decision, and one reading of a
 definitions."""
 _MOST_KINDS = 10_000
 _PROBLEM = "derived.client_ip_problem"
+_NO_MATCH = "the match expression is false"
 
 
 def by_scope(compiled: CompiledDefinitions) -> CompiledDefinitions | None:
@@ -235,7 +237,7 @@ class LeftOut:
             if found.failure is not None:
                 return f"the match expression is an error: {found.failure.code}"
             if found.value is not True:
-                return "the match expression is false"
+                return _NO_MATCH
         for field in definition.key_fields:
             found = evaluate(field.root, record, lists=lists, limits=limits)
             text = f"`{clipped(field.text)}`"
@@ -292,11 +294,28 @@ class LeftOut:
         if not clause.enabled:
             return "it names a disabled action or entity"
         if clause.entity is not None and not self._applied[clause.entity]:
-            return f"entity `{clause.entity}` applied to no event"
+            return f"entity `{clause.entity}` applied to no event{self._commonest(clause.entity)}"
         never = [each for each in clause.actions if each not in self._matched]
         if never:
-            return f"action `{never[0]}` matched no event"
+            return f"action `{never[0]}` matched no event{self._own_fields(never[0])}"
         return f"clause `{clause.name}`: scope, actions and entity never held for the same event"
+
+    def _commonest(self, entity: str) -> str:
+        """Why an entity definition applied to no event, in most of those looked at."""
+        reasons = self._reasons.get(entity, Counter()).most_common(1)
+        if not reasons:
+            return ""
+        (match,) = (each.match for each in self._compiled.entities if each.slug == entity)
+        if match is not None and reasons[0][0] == _NO_MATCH:
+            return f" (`{clipped(match.text)}` is false)"
+        return f" ({reasons[0][0]})"
+
+    def _own_fields(self, action: str) -> str:
+        """The members that the site has to send for an action."""
+        (read,) = (each.expression for each in self._compiled.actions if each.slug == action)
+        paths = {each.path for each in reads(read.root) if each.path[0] == "fields"}
+        own = ", ".join(f"`{'.'.join(each)}`" for each in sorted(paths))
+        return f" (it reads {own})" if own else ""
 
 
 def _may_fire(clause: CompiledClause, applied: Collection[str], matched: Collection[str]) -> bool:
