@@ -14,7 +14,7 @@ from tidegate.packs import BUNDLED, bundled_pack
 from tidegate.packs.merging import ABSENT, Conflict, differences, merge
 from tidegate.packs.objects import SECTIONS, by_slug
 
-PACKS = {name: bundled_pack(name).definitions for name in BUNDLED if name != "verified-bots"}
+PACKS = {name: bundled_pack(name).definitions for name in BUNDLED}
 VALUES = st.sampled_from([1, 2, 3, "a", "b", True, ["x"], {"threshold": 7}])
 
 

@@ -14,6 +14,7 @@ DIGESTS = {
     ("ai-crawlers", "1.0.0"): "f0670000ffc215e3",
     ("verified-bots", "1.0.0"): "8bb256ce703e9193",
     ("verified-bots", "1.1.0"): "c3fe2052ea2860c6",
+    ("verified-bots", "2.0.0"): "7c66ea2e868f9ed6",
     ("vulnerability-probing", "1.0.0"): "ab14d2fb8308abc7",
     ("credential-stuffing", "1.0.0"): "1627ad68579b8cd0",
     ("card-testing", "1.0.0"): "50fc1b8c22bbc112",
