@@ -30,7 +30,14 @@ EVENTS = 300
 """Events of the sample that are sent: fewer than the key's limit allows in one burst."""
 LISTED = 2
 """Objects that the example of a list shows."""
-PROBE = {"request": {"method": "GET", "path": "/.env", "client_ip": "203.0.113.9"}}
+PROBE = {
+    "request": {
+        "method": "GET",
+        "path": "/.env",
+        "client_ip": "203.0.113.9",
+        "user_agent": "Googlebot/2.1",
+    }
+}
 SOURCE = {"url": "https://www.example.com/offices.txt", "format": "lines"}
 PROBE_MATCH = 'request.path.startsWith("/.env")'
 LOGIN = {
@@ -195,6 +202,7 @@ def records(demo: Demo) -> None:
     demo.call("read-entity-state", entity_id=entity["entity_id"])
     few = {"newest": 300, "limit": 2}
     demo.call("list-busiest-entities", query=few)
+    demo.call("list-agents", query=few)
     demo.call("list-entities-together", query=few, entity_id=entity["entity_id"])
     demo.call("read-key-health", query={"newest": 300}, entity_definition_id=address)
     trial = {"name": "Program", "key_fields": ["request.user_agent"]}

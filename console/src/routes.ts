@@ -54,6 +54,12 @@ export const ROUTES: readonly PageRoute[] = [
     needs: "Analyst",
   },
   { path: "entities/:id", page: lazy(() => import("./pages/entity/page")), needs: "Analyst" },
+  {
+    path: "agents",
+    page: lazy(() => import("./pages/agents/page")),
+    nav: "agents",
+    needs: "Analyst",
+  },
   { path: "policies", page: lazy(() => import("./pages/policies/page")), nav: "policies" },
   { path: "policies/:id", page: lazy(() => import("./pages/policy/page")) },
   { path: "policies/:id/results", page: lazy(() => import("./pages/policy-results/page")) },

@@ -16,6 +16,7 @@ ALONE = {
     "overrides": "overrides",
     "alerts": "alerts",
     "entities": "entities",
+    "agents": "agents",
     "policies": "policies",
     "policy-new": "policies/new",
     "actions": "actions",
@@ -91,6 +92,17 @@ def prepare(service: Service) -> None:
     if not service.control("GET", f"{tenant}/replay-jobs").json():
         hour = {"since": "2026-01-01T00:00:00Z", "until": "2026-01-01T01:00:00Z"}
         service.control("POST", f"{tenant}/replay-jobs", hour)
+    if not service.control("GET", f"{tenant}/agents").json()["agents"]:
+        agents = [
+            ("Googlebot/2.1", "198.18.1.1"),
+            ("GPTBot/1.2", "4.151.71.176"),
+            ("ClaudeBot/1.0", "198.18.1.2"),
+        ]
+        events = [
+            {"request": {"method": "GET", "path": "/", "client_ip": address, "user_agent": name}}
+            for name, address in agents
+        ]
+        service.hot("/beacon/events", events)
 
 
 def open_place(page: Page, path: str) -> None:

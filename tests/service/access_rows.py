@@ -129,6 +129,7 @@ BODIES: dict[str, Any] = {
     "count-traffic-values": {"fields": ["request.path"]},
     "search-decisions": {"path_prefix": "/"},
     "list-busiest-entities": None,
+    "list-agents": None,
     "list-entities-together": None,
     "read-key-health": None,
     "try-key": {"definition": ENTITY},

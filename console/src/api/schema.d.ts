@@ -1790,6 +1790,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/tenants/{tenant_id}/agents": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List the agents in recorded events, how they proved who they are, and the answers
+     * @description Takes at most a second; `complete` is false if there is more. An operator can run one query over traffic at a time. Requires a role that may read decisions, events, entities and audit; simulate and replay.
+     */
+    get: operations["list-agents"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/tenants/{tenant_id}/entities/top": {
     parameters: {
       query?: never;
@@ -2659,6 +2679,53 @@ export interface components {
       claims?: string | number | boolean | (string | number | boolean | null)[] | null;
       /** @default null */
       signature_problem?: string | number | boolean | (string | number | boolean | null)[] | null;
+    };
+    /**
+     * AgentTraffic
+     * @description The events of an agent with one kind of proof, of those that were read.
+     */
+    AgentTraffic: {
+      /** @description the agent that its visitor says it is */
+      claims: string;
+      operator: string;
+      product: string;
+      purpose: string;
+      /** @enum {unknown} */
+      proof: "dns" | "name" | "none" | "range" | "signature";
+      /** @description whether it only uses the name, and the operator publishes its addresses */
+      imitates: boolean;
+      /** @description the condition that its events match; null for a redacted or long value */
+      expression: string | null;
+      events: number;
+      /** @description events with a signature that proves nothing */
+      invalid_signatures: number;
+      /** @description events that were challenged */
+      challenge: number;
+      /** @description events that were blocked */
+      block: number;
+      /**
+       * Format: date-time
+       * @description when its newest event was observed
+       */
+      last_seen_at: string;
+    };
+    /** AgentsFound */
+    AgentsFound: {
+      /** @description events */
+      looked_at: number;
+      /** @description whether all events that were asked for were read */
+      complete: boolean;
+      /** @description when the first of these was observed */
+      since: string | null;
+      /** @description when the last of these was observed */
+      until: string | null;
+      matched: number;
+      /** @description events whose agent can't be read */
+      failed: number;
+      /** @description agents that were found */
+      distinct: number;
+      /** @description imitators first, then those with the most events */
+      agents: components["schemas"]["AgentTraffic"][];
     };
     /** Alert */
     Alert: {
@@ -6233,7 +6300,8 @@ export interface operations {
          *       "request": {
          *         "method": "GET",
          *         "path": "/.env",
-         *         "client_ip": "203.0.113.9"
+         *         "client_ip": "203.0.113.9",
+         *         "user_agent": "Googlebot/2.1"
          *       }
          *     }
          */
@@ -6552,7 +6620,8 @@ export interface operations {
          *       "request": {
          *         "method": "GET",
          *         "path": "/.env",
-         *         "client_ip": "203.0.113.9"
+         *         "client_ip": "203.0.113.9",
+         *         "user_agent": "Googlebot/2.1"
          *       }
          *     }
          */
@@ -9890,7 +9959,7 @@ export interface operations {
            *         "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *         "can_sync": false,
            *         "expires_at": null,
-           *         "last_used_at": null,
+           *         "last_used_at": "2026-11-02T09:15:00.000Z",
            *         "name": "demo",
            *         "prefix": "0123456789abcdef",
            *         "previous_secret_expires_at": null,
@@ -19765,7 +19834,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000034",
            *           "name": "Credential stuffing",
            *           "slug": "credential-stuffing",
            *           "priority": 40,
@@ -19799,7 +19868,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000034",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000035",
            *           "name": "Scraping",
            *           "slug": "scraping",
            *           "priority": 50,
@@ -19822,7 +19891,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000035",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
            *           "name": "Risky checkout",
            *           "slug": "risky-checkout",
            *           "priority": 60,
@@ -20226,7 +20295,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000034",
          *           "name": "Credential stuffing",
          *           "slug": "credential-stuffing",
          *           "priority": 40,
@@ -20260,7 +20329,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000034",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000035",
          *           "name": "Scraping",
          *           "slug": "scraping",
          *           "priority": 50,
@@ -20283,7 +20352,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000035",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
          *           "name": "Risky checkout",
          *           "slug": "risky-checkout",
          *           "priority": 60,
@@ -20717,19 +20786,19 @@ export interface operations {
            *         "slots": [
            *           {
            *             "expression": null,
-           *             "guess": "request.method in [\"GET\", \"HEAD\"] && request.query_params.size() == 0 && request.path in [\"/healthz\", \"/livez\", \"/readyz\", \"/health\", \"/up\"]",
+           *             "guess": "request.method in [\"GET\", \"HEAD\"]\n&& request.query_params.size() == 0\n&& request.path in [\"/healthz\", \"/livez\", \"/readyz\", \"/health\", \"/up\"]",
            *             "meaning": "A request of a load balancer or a monitor that asks whether the site is up.",
            *             "slug": "health_check"
            *           },
            *           {
            *             "expression": null,
-           *             "guess": "request.method in [\"GET\", \"HEAD\"] && request.query_params.size() == 0 && request.path.endsWithAny([\"/feed\", \"/feed/\", \"/rss\", \"/rss.xml\", \"/atom.xml\", \"/feed.xml\"])",
+           *             "guess": "request.method in [\"GET\", \"HEAD\"]\n&& request.query_params.size() == 0\n&& request.path.endsWithAny([\"/feed\", \"/feed/\", \"/rss\", \"/rss.xml\", \"/atom.xml\", \"/feed.xml\"])",
            *             "meaning": "A request for a feed, by feed readers that can't solve challenges.",
            *             "slug": "feed"
            *           },
            *           {
            *             "expression": null,
-           *             "guess": "request.method == \"POST\" && request.path.startsWith(\"/webhooks/\") && (request.headers[\"stripe-signature\"] != \"\" || request.headers[\"x-hub-signature-256\"] != \"\" || request.headers[\"webhook-signature\"] != \"\")",
+           *             "guess": "request.method == \"POST\"\n&& request.path.startsWith(\"/webhooks/\")\n&& (\n  request.headers[\"stripe-signature\"] != \"\"\n  || request.headers[\"x-hub-signature-256\"] != \"\"\n  || request.headers[\"webhook-signature\"] != \"\"\n)",
            *             "meaning": "A signed call of a provider, such as of payments or of a code host.",
            *             "slug": "webhook"
            *           }
@@ -20912,7 +20981,7 @@ export interface operations {
            *       "slots": [
            *         {
            *           "expression": null,
-           *           "guess": "request.method == \"GET\" && request.path.matches(\"^/([a-z]{2}/)?(products?|items?|p|dp|listings?|catalog|shop|articles?)/.\")",
+           *           "guess": "request.method == \"GET\"\n&& request.path.matches(\"^/([a-z]{2}/)?(products?|items?|p|dp|listings?|catalog|shop|articles?)/.\")",
            *           "meaning": "A page worth copying, such as a product, a listing or an article.",
            *           "slug": "product_page"
            *         }
@@ -21093,7 +21162,7 @@ export interface operations {
            *               "pack": "scraping",
            *               "pack_version": "1.0.0"
            *             },
-           *             "expression": "request.method == \"GET\" && request.user_agent.contains(\" Chrome/\") && request.headers[\"accept\"] != \"\" && request.headers[\"accept-language\"] == \"\" && !(derived.path_extension in [\"css\", \"js\", \"png\", \"jpg\", \"jpeg\", \"svg\", \"gif\", \"webp\", \"ico\", \"woff2\", \"json\", \"map\"])"
+           *             "expression": "request.method == \"GET\"\n&& request.user_agent.contains(\" Chrome/\")\n&& request.headers[\"accept\"] != \"\"\n&& request.headers[\"accept-language\"] == \"\"\n&& !(derived.path_extension in [\"css\", \"js\", \"png\", \"jpg\", \"jpeg\", \"svg\", \"gif\", \"webp\", \"ico\", \"woff2\", \"json\", \"map\"])"
            *           },
            *           "before": null,
            *           "place": "actions.scraping_disguise"
@@ -21544,7 +21613,7 @@ export interface operations {
            *               "pack": "scraping",
            *               "pack_version": "1.0.0"
            *             },
-           *             "expression": "request.method == \"GET\" && request.user_agent.contains(\" Chrome/\") && request.headers[\"accept\"] != \"\" && request.headers[\"accept-language\"] == \"\" && !(derived.path_extension in [\"css\", \"js\", \"png\", \"jpg\", \"jpeg\", \"svg\", \"gif\", \"webp\", \"ico\", \"woff2\", \"json\", \"map\"])"
+           *             "expression": "request.method == \"GET\"\n&& request.user_agent.contains(\" Chrome/\")\n&& request.headers[\"accept\"] != \"\"\n&& request.headers[\"accept-language\"] == \"\"\n&& !(derived.path_extension in [\"css\", \"js\", \"png\", \"jpg\", \"jpeg\", \"svg\", \"gif\", \"webp\", \"ico\", \"woff2\", \"json\", \"map\"])"
            *           },
            *           "place": "actions.scraping_disguise"
            *         },
@@ -22028,7 +22097,8 @@ export interface operations {
            *         "request": {
            *           "method": "GET",
            *           "path": "/.env",
-           *           "client_ip": "203.0.113.9"
+           *           "client_ip": "203.0.113.9",
+           *           "user_agent": "Googlebot/2.1"
            *         }
            *       },
            *       "fired_clauses": [
@@ -22272,7 +22342,7 @@ export interface operations {
            *       "reproduced": true,
            *       "revision": 2,
            *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9/32\" (2 events before) 019a4300-0000-7000-8000-000000000014\n      derived.client_network = \"203.0.113.9/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
+           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"googlebot/2.1\"\n          request.user_agent = \"Googlebot/2.1\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9/32\" (2 events before) 019a4300-0000-7000-8000-000000000014\n      derived.client_network = \"203.0.113.9/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
            *       "trace": {
            *         "actions": [
            *           {
@@ -22787,7 +22857,7 @@ export interface operations {
            *           },
            *           {
            *             "expression": {
-           *               "cost": 4,
+           *               "cost": 5,
            *               "error": null,
            *               "excerpt": "request.user_agent.lower().contains(\"examplebot\")\n^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
            *               "message": null,
@@ -22811,7 +22881,7 @@ export interface operations {
            *                   "start": 0,
            *                   "text": "request.user_agent.lower()",
            *                   "type": "string",
-           *                   "value": "\"\""
+           *                   "value": "\"googlebot/2.1\""
            *                 },
            *                 {
            *                   "depth": 2,
@@ -22821,7 +22891,7 @@ export interface operations {
            *                   "start": 0,
            *                   "text": "request.user_agent",
            *                   "type": "string",
-           *                   "value": "\"\""
+           *                   "value": "\"Googlebot/2.1\""
            *                 },
            *                 {
            *                   "depth": 1,
@@ -23552,19 +23622,19 @@ export interface operations {
            *       },
            *       {
            *         "enabled": true,
-           *         "name": "Credential stuffing",
+           *         "name": "Risky checkout",
            *         "policy_id": "019a4300-0000-7000-8000-00000000002d",
-           *         "slug": "credential-stuffing",
+           *         "slug": "risky-checkout",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "allow": 0,
            *         "block": 0,
-           *         "by_others": 0,
-           *         "challenge": 21,
+           *         "by_others": 2,
+           *         "challenge": 1,
            *         "errors": 0,
-           *         "last_match_at": "2026-11-02T09:03:56.000Z",
+           *         "last_match_at": "2026-11-02T09:03:37.000Z",
            *         "monitor": 0,
-           *         "total": 21
+           *         "total": 3
            *       }
            *     ]
            */
@@ -25231,7 +25301,8 @@ export interface operations {
          *         "request": {
          *           "method": "GET",
          *           "path": "/.env",
-         *           "client_ip": "203.0.113.9"
+         *           "client_ip": "203.0.113.9",
+         *           "user_agent": "Googlebot/2.1"
          *         }
          *       }
          *     }
@@ -25294,7 +25365,7 @@ export interface operations {
            *         "errors": {}
            *       },
            *       "fired": false,
-           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9/32\" (3 events before) 019a4300-0000-7000-8000-000000000014\n      derived.client_network = \"203.0.113.9/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: does not apply, `fields[\"country\"]` is empty\n      fields[\"country\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n      mitigated until 2026-11-02T09:15:00.000Z\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`",
+           *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"googlebot/2.1\"\n          request.user_agent = \"Googlebot/2.1\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\n  sign_up: no match\n      request.path == \"/account/new\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9/32\" (3 events before) 019a4300-0000-7000-8000-000000000014\n      derived.client_network = \"203.0.113.9/32\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\n  program: does not apply, `fields[\"country\"]` is empty\n      fields[\"country\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n      mitigated until 2026-11-02T09:15:00.000Z\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope\n  sign-ups: in scope\n    many: did not fire\n      not matched: action `sign_up`",
            *       "trace": {
            *         "actions": [
            *           {
@@ -25809,7 +25880,7 @@ export interface operations {
            *           },
            *           {
            *             "expression": {
-           *               "cost": 4,
+           *               "cost": 5,
            *               "error": null,
            *               "excerpt": "request.user_agent.lower().contains(\"examplebot\")\n^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
            *               "message": null,
@@ -25833,7 +25904,7 @@ export interface operations {
            *                   "start": 0,
            *                   "text": "request.user_agent.lower()",
            *                   "type": "string",
-           *                   "value": "\"\""
+           *                   "value": "\"googlebot/2.1\""
            *                 },
            *                 {
            *                   "depth": 2,
@@ -25843,7 +25914,7 @@ export interface operations {
            *                   "start": 0,
            *                   "text": "request.user_agent",
            *                   "type": "string",
-           *                   "value": "\"\""
+           *                   "value": "\"Googlebot/2.1\""
            *                 },
            *                 {
            *                   "depth": 1,
@@ -29286,7 +29357,7 @@ export interface operations {
            *           "action_id": "019a4300-0000-7000-8000-00000000001d",
            *           "description": "A page requested by an agent that names itself as Chrome and lacks its headers.",
            *           "enabled": true,
-           *           "expression": "request.method == \"GET\" && request.user_agent.contains(\" Chrome/\") && request.headers[\"accept\"] != \"\" && request.headers[\"accept-language\"] == \"\" && !(derived.path_extension in [\"css\", \"js\", \"png\", \"jpg\", \"jpeg\", \"svg\", \"gif\", \"webp\", \"ico\", \"woff2\", \"json\", \"map\"])",
+           *           "expression": "request.method == \"GET\"\n&& request.user_agent.contains(\" Chrome/\")\n&& request.headers[\"accept\"] != \"\"\n&& request.headers[\"accept-language\"] == \"\"\n&& !(derived.path_extension in [\"css\", \"js\", \"png\", \"jpg\", \"jpeg\", \"svg\", \"gif\", \"webp\", \"ico\", \"woff2\", \"json\", \"map\"])",
            *           "fail_mode": null,
            *           "labels": {
            *             "pack": "scraping",
@@ -29513,7 +29584,7 @@ export interface operations {
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
            *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *           "user_agent": null
+           *           "user_agent": "Googlebot/2.1"
            *         }
            *       ],
            *       "step": 86400,
@@ -29989,7 +30060,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "9XOTGzUuxn9JYVbo1gExeFsiMDFhMjI2NzQtMjdhZS03NGJiLThhZGQtN2NiMTZjNjc3YjQzIl0",
+           *       "cursor": "opdXSw_z9sqO4VRzAc1L9VsiMDFhMjI2ZjItMjcyOC03MTY4LWFlNjgtY2E5YzlhZTVhYmNlIl0",
            *       "decisions": [
            *         {
            *           "action": "block",
@@ -30015,7 +30086,7 @@ export interface operations {
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
            *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *           "user_agent": null
+           *           "user_agent": "Googlebot/2.1"
            *         },
            *         {
            *           "action": "allow",
@@ -30036,7 +30107,7 @@ export interface operations {
            *           "reason": "no-match",
            *           "received_at": "2026-11-02T09:15:00.000Z",
            *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
-           *           "user_agent": null
+           *           "user_agent": "Googlebot/2.1"
            *         }
            *       ],
            *       "searched_back_to": "2026-11-02T09:15:00.000Z"
@@ -30101,6 +30172,152 @@ export interface operations {
       };
       /** @description `unsupported-media-type`: the body must be JSON */
       415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "list-agents": {
+    parameters: {
+      query?: {
+        since?: string;
+        until?: string;
+        newest?: number;
+        limit?: number;
+      };
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "agents": [
+           *         {
+           *           "block": 1,
+           *           "challenge": 0,
+           *           "claims": "Googlebot",
+           *           "events": 3,
+           *           "expression": "agent.claims == \"Googlebot\" && agent.proof == \"name\" && agent.is_provable",
+           *           "imitates": true,
+           *           "invalid_signatures": 0,
+           *           "last_seen_at": "2026-11-02T09:15:00.000Z",
+           *           "operator": "Google",
+           *           "product": "Googlebot",
+           *           "proof": "name",
+           *           "purpose": "search"
+           *         }
+           *       ],
+           *       "distinct": 1,
+           *       "failed": 0,
+           *       "complete": true,
+           *       "looked_at": 300,
+           *       "matched": 3,
+           *       "since": "2026-11-02T09:00:00.000Z",
+           *       "until": "2026-11-02T09:15:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["AgentsFound"];
+        };
+      };
+      /** @description `malformed-request`: the request can't be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
         headers: {
           [name: string]: unknown;
         };
@@ -30763,7 +30980,7 @@ export interface operations {
            *       "life_seconds": 1,
            *       "memory_bytes": 13860,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.0030881721105714007,
+           *       "newcomers_an_hour": 0.003077273315806561,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
@@ -30939,8 +31156,8 @@ export interface operations {
            *           "reverse_p99": 3
            *         }
            *       ],
-           *       "distinct": 6,
-           *       "distinct_per_event": 0.020202020202020204,
+           *       "distinct": 7,
+           *       "distinct_per_event": 0.023333333333333334,
            *       "findings": [
            *         {
            *           "code": "key-forgeable",
@@ -30948,7 +31165,7 @@ export interface operations {
            *         },
            *         {
            *           "code": "key-too-broad",
-           *           "detail": "One key has 39% of the events: a mitigation of it meets many."
+           *           "detail": "One key has 38% of the events: a mitigation of it meets many."
            *         },
            *         {
            *           "code": "key-shared",
@@ -30991,27 +31208,33 @@ export interface operations {
            *           "key": [
            *             "uptime-check/1.4"
            *           ]
+           *         },
+           *         {
+           *           "events": 3,
+           *           "key": [
+           *             "Googlebot/2.1"
+           *           ]
            *         }
            *       ],
-           *       "largest_share": 0.3872053872053872,
-           *       "life_seconds": 202.0265,
-           *       "memory_bytes": 1386,
-           *       "missing": 3,
-           *       "newcomers_an_hour": 0,
+           *       "largest_share": 0.38333333333333336,
+           *       "life_seconds": 187.583,
+           *       "memory_bytes": 1617,
+           *       "missing": 0,
+           *       "newcomers_an_hour": 0.003077273315806561,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
-           *           "distinct": 6,
+           *           "distinct": 7,
            *           "expression": "request.user_agent",
            *           "failed": 0,
-           *           "fill_rate": 0.99
+           *           "fill_rate": 1
            *         }
            *       ],
            *       "verdict": "The client chooses every part of the key freely, and can change it at will.",
            *       "window_seconds": 300,
            *       "complete": true,
            *       "looked_at": 300,
-           *       "matched": 297,
+           *       "matched": 300,
            *       "since": "2026-11-02T09:00:00.000Z",
            *       "until": "2026-11-02T09:15:00.000Z"
            *     }
@@ -34420,7 +34643,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.114944659,
+           *           "seconds_to_solve": 1.141294416,
            *           "solved": 1
            *         }
            *       ],

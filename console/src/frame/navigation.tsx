@@ -13,7 +13,7 @@ const words = text.frame;
 const GROUPS = [
   [
     words.groups.observe,
-    ["overview", "decisions", "traffic", "entities", "active", "overrides", "alerts"],
+    ["overview", "decisions", "traffic", "entities", "agents", "active", "overrides", "alerts"],
   ],
   [
     words.groups.define,

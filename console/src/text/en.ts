@@ -1,5 +1,6 @@
 /** All texts of the console; a translation replaces this folder. */
 
+import { agents } from "./agents";
 import { alerts } from "./alerts";
 import { overrides } from "./overrides";
 import { packs } from "./packs";
@@ -20,6 +21,7 @@ export const text = {
     overrides: "Bans and exemptions",
     alerts: "Alerts",
     entities: "Entities",
+    agents: "Agents",
     replay: "Replay",
     catalog: "Field catalog",
     audit: "Audit",
@@ -367,6 +369,7 @@ export const text = {
     lifted: (count: number, complete: boolean) =>
       `${count} lifted.${complete ? "" : " More remain; lift again."}`,
   },
+  agents,
   alerts,
   overrides,
   entity: {

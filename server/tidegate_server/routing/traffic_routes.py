@@ -7,7 +7,15 @@ from typing import Any
 from tidegate_server.offload.kinds import Work
 from tidegate_server.operators.permissions import Permission
 from tidegate_server.routing.route import Route
-from tidegate_server.traffic import differences, entities, handlers, key_health, lint, search
+from tidegate_server.traffic import (
+    agents,
+    differences,
+    entities,
+    handlers,
+    key_health,
+    lint,
+    search,
+)
 from tidegate_server.wire import entities as wire_entities
 from tidegate_server.wire import replay as wire_replay
 from tidegate_server.wire import traffic as wire_traffic
@@ -66,6 +74,16 @@ TRAFFIC_ROUTES: tuple[Route, ...] = (
         body=wire_traffic.DecisionSearch,
         answer=wire_traffic.DecisionsFound,
         **_LOOK,
+    ),
+    Route(
+        path=f"{_TENANT}/agents",
+        name="list-agents",
+        summary="List the agents in recorded events, how they proved who they are, and the answers",
+        description=_BOUNDS.strip(),
+        handler=agents.list_agents,
+        query=wire_traffic.AgentsQuery,
+        answer=wire_traffic.AgentsFound,
+        **_READ,
     ),
     Route(
         path=f"{_TENANT}/entities/top",

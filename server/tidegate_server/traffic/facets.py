@@ -99,12 +99,18 @@ def _value(found: Any) -> Value:
     return "string", str(found)[: MAX_TEXT + 1]
 
 
+def literal_of(text: str) -> str | None:
+    """Return a text as an expression has it; None if it is redacted, or too long to be shown."""
+    if len(text) > MAX_TEXT or _HASH in text:
+        return None
+    return to_text(ast.StringLiteral(text))
+
+
 def _shown(value: Value, count: int) -> wire_traffic.FacetValue:
     kind, found = value
     if isinstance(found, str):
-        literal = None
-        if len(found) <= MAX_TEXT and _HASH not in found:
-            literal = to_text(ast.StringLiteral(found))
-        return wire_traffic.FacetValue(value=found[:MAX_TEXT], literal=literal, count=count)
+        return wire_traffic.FacetValue(
+            value=found[:MAX_TEXT], literal=literal_of(found), count=count
+        )
     literal = str(found).lower() if kind == "bool" else str(found)
     return wire_traffic.FacetValue(value=found, literal=literal, count=count)

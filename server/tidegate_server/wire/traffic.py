@@ -17,6 +17,7 @@ from tidegate_server.wire.replay import EntityUse, StoppedPolicy
 
 MAX_NEWEST = 100_000
 MAX_FACETS = 12
+AgentProof: TypeAlias = Literal["signature", "range", "dns", "name", "none"]
 Condition: TypeAlias = Literal["action", "scope", "condition", "match"]
 
 
@@ -168,6 +169,47 @@ class EntitiesFound(Looked):
 @attrs.frozen(kw_only=True)
 class FacetsFound(Looked):
     facets: tuple[Facet, ...]
+
+
+@attrs.frozen(kw_only=True)
+class AgentsQuery(TrafficRange):
+    limit: Annotated[int, Meta(ge=1, le=100, description="agents that are answered")] = 100
+
+
+@attrs.frozen(kw_only=True)
+class AgentTraffic:
+    """The events of an agent with one kind of proof, of those that were read."""
+
+    claims: Annotated[str, Meta(description="the agent that its visitor says it is")]
+    operator: str
+    product: str
+    purpose: str
+    proof: AgentProof
+    imitates: Annotated[
+        bool,
+        Meta(description="whether it only uses the name, and the operator publishes its addresses"),
+    ]
+    expression: Annotated[
+        str | None,
+        Meta(description="the condition that its events match; null for a redacted or long value"),
+    ]
+    events: int
+    invalid_signatures: Annotated[
+        int, Meta(description="events with a signature that proves nothing")
+    ]
+    challenge: Annotated[int, Meta(description="events that were challenged")]
+    block: Annotated[int, Meta(description="events that were blocked")]
+    last_seen_at: Annotated[Time, Meta(description="when its newest event was observed")]
+
+
+@attrs.frozen(kw_only=True)
+class AgentsFound(Looked):
+    failed: Annotated[int, Meta(description="events whose agent can't be read")]
+    distinct: Annotated[int, Meta(description="agents that were found")]
+    agents: Annotated[
+        tuple[AgentTraffic, ...],
+        Meta(description="imitators first, then those with the most events"),
+    ]
 
 
 @attrs.frozen(kw_only=True)

@@ -122,6 +122,7 @@ NO_OBJECTS = {
     "read-status": "figures of the service",
     "lift-mitigations": "a number",
     "list-busiest-entities": "counts over events",
+    "list-agents": "counts over events",
     "list-entities-together": "counts over events",
     "read-key-health": "counts over events",
     "summarise-replay-differences": "counts over events",

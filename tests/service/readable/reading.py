@@ -202,6 +202,7 @@ class Reading:
                 {"entity_definition_id": each["entity_definition_id"], "key": plain(each["key"])},
             )
         self._get("active-mitigations")
+        self._get("agents?newest=5000")
 
     def singly(self, most: int) -> None:
         """Decisions by themselves, and their explanations: some, spread over all."""
