@@ -12,7 +12,7 @@ from tests.shared_data import some_lines
 from tidegate.definitions import load_definitions
 from tidegate.engine import Engine
 from tidegate.packs import BUNDLED, Pack, PackError, bundled_pack
-from tidegate.packs.adding import added, removed, updated
+from tidegate.packs.adding import added, as_added, removed, updated
 from tidegate.packs.labels import version_in
 from tidegate.packs.objects import SECTIONS, by_slug
 
@@ -130,6 +130,23 @@ def test_an_update_keeps_the_site_and_changes_the_version() -> None:
         "policies.credential-stuffing-logins.priority"
     ]
     assert merged.conflicts == ()
+
+
+def test_objects_that_an_update_brings_change_no_answer() -> None:
+    """The new budget of proven agents only counts until the site enables it."""
+    pack = bundled_pack("verified-bots")
+    old = pack.definitions_of("1.1.0")
+    before = {"apiVersion": "tidegate/v1", **as_added(old)}
+    merged = updated(old, pack, before)
+    assert merged.conflicts == ()
+    mitigations = by_slug(merged.document, "mitigations")
+    assert {slug: each["enabled"] for slug, each in mitigations.items()} == {
+        "verified-bots-slow-down": False,
+        "verified-bots-challenge": False,
+    }
+    policies = by_slug(merged.document, "policies")
+    assert policies["verified-bots-budget"].get("status") is None
+    assert policies["verified-bots-pass"]["status"] == "draft"
 
 
 def test_labels_of_the_site_stay() -> None:

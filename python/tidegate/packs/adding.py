@@ -73,7 +73,8 @@ def _harmless(section: str, found: Mapping[str, Any]) -> Mapping[str, Any]:
 def updated(old: Mapping[str, Any], pack: Pack, document: Mapping[str, Any]) -> Merged:
     """A document with the changes from an earlier version of a pack to this one.
 
-    The actions of slots are the site's, and stay as they are.
+    The actions of slots are the site's, and stay as they are. New objects change no answer, as
+    those of an added pack.
 
     Args:
         old: the definitions of the version that the document has.
@@ -81,8 +82,15 @@ def updated(old: Mapping[str, Any], pack: Pack, document: Mapping[str, Any]) -> 
         document: the site's document, as plain data.
     """
     site = unlabelled(old, pack, document)
-    old = {section: list(each.values()) for section, each in _with_slugs(old).items()}
-    new = {section: list(each.values()) for section, each in _with_slugs(pack.definitions).items()}
+    before = _with_slugs(old)
+    old = {section: list(each.values()) for section, each in before.items()}
+    new = {
+        section: [
+            each if slug in before[section] else dict(_harmless(section, each))
+            for slug, each in objects.items()
+        ]
+        for section, objects in _with_slugs(pack.definitions).items()
+    }
     present = by_slug(site, "actions")
     known = by_slug(old, "actions")
     for each in new["actions"]:
