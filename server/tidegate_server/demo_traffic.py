@@ -34,6 +34,11 @@ PAUSE_SECONDS = 5.0
 LONGEST_LAG_SECONDS = 2.0
 """When the server is slower than the traffic, the traffic waits instead of catching up."""
 
+GOOGLEBOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
+CLAUDEBOT = "Mozilla/5.0 (compatible; ClaudeBot/1.0; +claudebot@anthropic.com)"
+AGENTS = (("66.249.66.1", GOOGLEBOT), ("192.0.2.67", GOOGLEBOT), ("192.0.2.68", CLAUDEBOT))
+"""Googlebot from an address that Google publishes, an imitator, and an agent without a proof."""
+
 Timed = tuple[float, Request]
 """An event, and when it happens, in seconds since the first."""
 
@@ -44,7 +49,10 @@ def generated(seed: int) -> Iterator[Timed]:
     Within 60 seconds the sample definitions block a login attack, an impostor of a known crawler
     and a scanner, and challenge a scraper and the program of the login attack.
     """
-    sources = (_shoppers, _crawler, _impostor, _login_attack, _scraper, _scanner, _injections)
+    sources = (
+        *(_shoppers, _crawler, _impostor, _agents),
+        *(_login_attack, _scraper, _scanner, _injections),
+    )
     dice = (random.Random(f"{seed} {source.__name__}") for source in sources)  # noqa: S311
     return heapq.merge(
         *(source(each) for source, each in zip(sources, dice, strict=True)),
@@ -130,6 +138,14 @@ def _impostor(dice: random.Random) -> Iterator[Timed]:
         path = f"/products/{dice.randint(1, 40)}"
         at = 3 + number * 4.0
         yield at, sample_request("GET", path, "192.0.2.66", CRAWLER, {"country": "US"})
+
+
+def _agents(dice: random.Random) -> Iterator[Timed]:
+    """Agents that the registry knows, and an imitator."""
+    for number in count():
+        path = f"/products/{dice.randint(1, 40)}"
+        address, agent = AGENTS[number % len(AGENTS)]
+        yield 1 + number * 3.0, sample_request("GET", path, address, agent, {"country": "US"})
 
 
 def _login_attack(dice: random.Random) -> Iterator[Timed]:
