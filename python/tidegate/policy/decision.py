@@ -85,29 +85,32 @@ class EngineDecision(Decision):
     _record: bytes | str | Mapping[str, Any] = attrs.field(
         default=b"", init=False, eq=False, repr=False
     )
-    _text: bytes | None = attrs.field(default=None, init=False, eq=False, repr=False)
+    _read: Mapping[str, Any] | None = attrs.field(default=None, init=False, eq=False, repr=False)
 
     @classmethod
     def from_record(cls, record: bytes | str | Mapping[str, Any]) -> EngineDecision:
         """The decision in a record, from :meth:`to_record` or as JSON text."""
         decision = cls.__new__(cls)
         object.__setattr__(decision, "_record", record)
-        object.__setattr__(decision, "_text", record if isinstance(record, bytes) else None)
         return decision
 
     def to_json(self) -> bytes:
         """The record as JSON text; that of an engine's decision is the engine's own text."""
-        return orjson.dumps(self.to_record()) if self._text is None else self._text
+        record = self._record
+        return record if record and isinstance(record, bytes) else orjson.dumps(self.to_record())
 
     if not TYPE_CHECKING:  # make a misspelt name an error
 
         def __getattr__(self, name: str) -> Any:
             """Parse a member of the record on first access."""
             # Most callers read only the action; building everything takes ten times as long.
+            if name == "_read":
+                return None
             read = _READ.get(name)
             if read is None:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            value = read(self.record)
+            answer = _answer(self._record) if name in ("action", "reason") else None
+            value = read(self.record if answer is None else answer)
             object.__setattr__(self, name, value)
             return value
 
@@ -117,11 +120,11 @@ class EngineDecision(Decision):
 
         Reading many decisions takes a fraction of the time of their attributes.
         """
-        record = self._record
-        if not isinstance(record, Mapping):
-            record = orjson.loads(record) if record else self.to_record()
-            object.__setattr__(self, "_record", record)
-        return record
+        read = self._read
+        if read is None:
+            read = _record_of(self._record) or self.to_record()
+            object.__setattr__(self, "_read", read)
+        return read
 
     def _repr_html_(self) -> str:
         fired = notebook.table(
@@ -212,6 +215,22 @@ def _action(data: Mapping[str, Any]) -> Action:
 
 
 _ALLOW = Allow()
+
+
+def _record_of(record: bytes | str | Mapping[str, Any]) -> Any:
+    """The members of a record; empty if there is none."""
+    return orjson.loads(record) if record and isinstance(record, bytes | str) else record
+
+
+def _answer(record: bytes | str | Mapping[str, Any]) -> Any:
+    """The action and reason that the text of a record begins with; None if it doesn't."""
+    if not isinstance(record, bytes):
+        return None
+    answer, found, _ = record.partition(b',"policy":')
+    try:
+        return orjson.loads(answer + b"}") if found else None
+    except orjson.JSONDecodeError:  # a header has this name
+        return None
 
 
 def _entities(record: Mapping[str, Any]) -> tuple[Entity, ...]:
