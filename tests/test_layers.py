@@ -128,7 +128,13 @@ def test_the_edge_stands_on_the_client_and_the_shape_of_a_decision() -> None:
         for name in imported(path)
         if name.startswith("tidegate")
     }
-    known = ("tidegate.edge", "tidegate.client", "tidegate.errors", "tidegate.decider")
+    known = (
+        "tidegate.edge",
+        "tidegate.client",
+        "tidegate.errors",
+        "tidegate.decider",
+        "tidegate.event_form",
+    )
     assert {name for name in own if not name.startswith(known)} <= {
         "tidegate.evaluation.target",
         "tidegate.evaluation.target.protocol_name",

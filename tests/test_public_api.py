@@ -173,6 +173,23 @@ def all_three(
 ) -> tidegate.Decider[Awaitable[tidegate.Decision]]:
     print(tidegate.__version__, status(engine), status(client), type_of(engine.decide(b"{}")))
     return calls
+
+def events(engine: tidegate.Engine, client: tidegate.Client, rules: tidegate.RuleSet) -> None:
+    event: tidegate.Event = {
+        "request": {"path": "/", "client_ip": None, "headers": {"host": "a"}},
+        "fields": {"status": 200},
+        "geo": {"asn": 64500},
+        "agent": {"claims": "a"},
+        "observed_at": "2026-03-02T10:00:00Z",
+    }
+    print(engine.decide(event), engine.explain(event), client.decide(event), client.send(event))
+    print(rules.match(event), rules.match({"plan.level": 3}), rules.match_batch([event, b"{}"]))
+    print(tidegate.compile("1").evaluate(event))
+
+def frames(engine: tidegate.Engine, rules: tidegate.RuleSet, frame: tidegate.Frame) -> None:
+    print(rules.match_batch(frame).column_names, engine.decide_batch(frame)["action"])
+    found: list[bytes | tidegate.EventError] = engine.decide_batch([b"{}"])
+    print(found)
 """
 BAD = (
     "import tidegate; tidegate.Engin",
@@ -180,6 +197,13 @@ BAD = (
     "import tidegate; tidegate.Decision.from_record",
     "import tidegate\ndef f(d: tidegate.EngineDecision) -> object: return d.polcy",
     "import tidegate\ndef f(d: tidegate.Decision) -> int: return d.action.status_code",
+    "import tidegate\ndef f(e: tidegate.Engine) -> object: return e.decide({'reqest': {}})",
+    "import tidegate\ndef f(e: tidegate.Engine) -> object: return e.explain({'geo': {'asm': 1}})",
+    "import tidegate\n"
+    "def f(c: tidegate.Client) -> object: return c.decide({'request': {'pth': ''}})",
+    "import tidegate\ndef f(c: tidegate.Client) -> object: return c.send({'field': {}})",
+    "import tidegate\n"
+    "def f(d: tidegate.Decider[tidegate.Decision]) -> object: return d.decide({'requst': {}})",
 )
 
 

@@ -13,6 +13,7 @@ from benchmarks.goals import (
     answers,
     changes,
     decisions,
+    frames,
     from_python,
     hostile_sets,
     in_turn,
@@ -21,7 +22,7 @@ from benchmarks.goals import (
 )
 from benchmarks.goals.goal import of_runs
 from benchmarks.traffic.export import SETS, export_events, export_rules
-from benchmarks.traffic.workload import TRAFFIC, has_traffic, iterate_rules
+from benchmarks.traffic.workload import TRAFFIC, has_traffic, iterate_rules, load
 
 if TYPE_CHECKING:
     from benchmarks.goals.goal import Goal
@@ -60,6 +61,7 @@ def _measure(
     if "python" not in skip:
         goals += from_python.measure(events[::10])
         goals += in_turn.measure(directory, events[::10])
+        goals += frames.measure(load().sequence)
     if "patterns" not in skip:
         goals += patterns.measure(events)
     runs.append(native.measure(directory, names))

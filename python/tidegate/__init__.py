@@ -25,6 +25,7 @@ from tidegate.errors import (
 from tidegate.evaluation.envelope import PreparedContext, Strictness
 from tidegate.evaluation.matches import Matches
 from tidegate.evaluation.rules import Evaluator
+from tidegate.frames.frame import Frame
 from tidegate.language.check.checker import CheckedExpression, check
 from tidegate.language.check.estimate import CostEstimate
 from tidegate.language.check.references import References
@@ -160,6 +161,7 @@ __all__ = [
     "FailedEvent",
     "Finding",
     "FiredClause",
+    "Frame",
     "Frozen",
     "Limits",
     "ListDefinition",

@@ -22,6 +22,7 @@ __all__ = [
     "Redactor",
     "RuleSet",
     "count_log",
+    "write_rows",
 ]
 
 _T = TypeVar("_T")
@@ -551,4 +552,13 @@ def count_log(index: bytes, first: int) -> tuple[list[tuple[int, bytes, str]], s
 
     Raises:
         ValueError: the index is none.
+    """
+
+def write_rows(
+    columns: Sequence[tuple[str, bool, bytes, bytes, bytes | None]], after: str, count: int
+) -> list[bytes | int]:
+    """As :func:`tidegate.frames.rows.write_rows`, which is the definition.
+
+    Raises:
+        ValueError: a column has no UTF-8, or offsets that aren't those of its texts.
     """

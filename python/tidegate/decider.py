@@ -7,11 +7,14 @@ program, a middleware or a test can be written for any of them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
 
 import attrs
 
 from tidegate import notebook
+
+if TYPE_CHECKING:
+    from tidegate.event_form import Event
 
 ActionType: TypeAlias = Literal["allow", "challenge", "block"]
 Reason: TypeAlias = Literal[
@@ -108,7 +111,7 @@ class Decider(Protocol[Answer_co]):
     ``Decider[Awaitable[Decision]]``.
     """
 
-    def decide(self, event: Mapping[str, Any], /) -> Answer_co:
+    def decide(self, event: Event, /) -> Answer_co:
         """Decide on one event and count it.
 
         Args:

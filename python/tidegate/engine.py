@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, NoReturn, Self, TypeAlias, get_args, overload
 
 import orjson
 
@@ -18,6 +17,8 @@ from tidegate.evaluation.envelope import Strictness
 from tidegate.evaluation.geography import AddressDatabases
 from tidegate.evaluation.redact import Redactor as ReferenceRedactor
 from tidegate.evaluation.secrets.names import Names
+from tidegate.frames import table_functions
+from tidegate.frames.frame import Frame
 from tidegate.policy.decide import LATEST
 from tidegate.policy.decision import EngineDecision
 from tidegate.policy.definitions.bundle import bundle
@@ -32,6 +33,8 @@ from tidegate.policy.state.inspection import read_active, read_state
 from tidegate.policy.state.snapshot import restore
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from tidegate.definitions import Source
     from tidegate.errors import EventError
     from tidegate.evaluation.native import Redactor
@@ -49,8 +52,8 @@ if TYPE_CHECKING:
 _EXPLAIN_ATTEMPTS = 5
 """Another thread may decide on the same actor between the two reads of the state."""
 
-EventForm: TypeAlias = "Event | Mapping[str, Any] | bytes"
-"""An event: its members (a type checker knows those of ``tidegate.Event``), or JSON text."""
+EventForm: TypeAlias = "Event | bytes"
+"""An event: its members, or JSON text."""
 Clock: TypeAlias = Callable[[], int]
 
 
@@ -61,6 +64,8 @@ class Deciding:
         backend: the native engine, or the reference.
         clock: returns the time in nanoseconds since 1970.
     """
+
+    evaluator: Evaluator = "native"
 
     def __init__(self, backend: Backend, clock: Clock) -> None:
         self._backend = backend
@@ -104,11 +109,38 @@ class Deciding:
         at = self._clock() if received_at is None else received_at
         return self._backend.decide_json(body, at)
 
+    @overload
     def decide_batch(
         self, bodies: list[bytes], received_at: int | None = None
-    ) -> list[bytes | EventError]:
-        """Like :meth:`decide_json` for each, in order; rejected events are replaced by errors."""
-        return self._backend.decide_batch(bodies, self._at(received_at))
+    ) -> list[bytes | EventError]: ...
+    @overload
+    def decide_batch(self, bodies: Frame, received_at: int | None = None) -> pyarrow.Table: ...
+    def decide_batch(
+        self, bodies: list[bytes] | Frame, received_at: int | None = None
+    ) -> list[bytes | EventError] | pyarrow.Table:
+        """Like :meth:`decide_json` for each event, in order.
+
+        Args:
+            bodies: events as JSON; or a frame with a row for each event (docs/frames.md).
+            received_at: as for :meth:`decide`, the same for all.
+
+        Returns:
+            The answer to each; a rejected event has its error in its place.  For a frame, a table
+            with a row for each event and the columns ``action`` and ``reason``, ``answer``, the
+            answer as JSON, and ``error``, the text of the error of a rejected event.
+
+        Raises:
+            EventError: the frame has a column that isn't a member of an event, or of another type;
+                nothing is remembered.  Of a frame that can't be read to its end, the rows before
+                are remembered.
+            ImportError: pyarrow isn't installed.
+        """
+        at = self._at(received_at)
+        if not isinstance(bodies, Frame):
+            return self._backend.decide_batch(bodies, at)
+        return table_functions().decide_frame(
+            bodies, self.evaluator, lambda rows: self._backend.decide_batch(rows, at)
+        )
 
     def active_mitigations(
         self, at: int, limit: int = 100, after: ActiveMitigation | None = None
@@ -285,7 +317,8 @@ class Engine(Deciding):
             DefinitionsError: the definitions are rejected.
             SnapshotError: they belong to another tenant.
         """
-        successor = copy.copy(self)
+        successor = object.__new__(type(self))
+        successor.__dict__.update(self.__dict__)
         successor._compiled = _compiled(definitions, self.definitions.compilation)
         successor._use(self._redaction_key)
         is_native = self.evaluator == "native"
@@ -295,6 +328,12 @@ class Engine(Deciding):
             successor.redactor,
         )
         return successor
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "an engine can't be pickled or copied: save its definitions and `engine.snapshot()`,"
+            " and call `Engine.restore` with them"
+        )
 
     def explain(
         self,

@@ -15,10 +15,10 @@ TidegateError
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tidegate.language.tree.ast import Span
     from tidegate.language.tree.diagnostics import Diagnostic
@@ -30,6 +30,16 @@ _SHOWN = 200
 
 class TidegateError(Exception):
     """Base of every error that Tidegate raises deliberately."""
+
+    def __reduce__(self) -> tuple[Callable[..., TidegateError], tuple[Any, ...], dict[str, Any]]:
+        # Pickling calls the class with `args`, which is the message alone.
+        return _made_again, (type(self), self.args), self.__dict__
+
+
+def _made_again(kind: type[TidegateError], args: tuple[Any, ...]) -> TidegateError:
+    error = kind.__new__(kind)
+    error.args = args
+    return error
 
 
 class ExpressionError(TidegateError):

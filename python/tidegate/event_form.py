@@ -121,7 +121,7 @@ def no_such_member(path: Sequence[str]) -> EventError:
         path: path to it; a member of ``request`` has two names.
     """
     whole, known = ("an event", MEMBERS) if len(path) == 1 else ("`request`", MEMBERS_OF_REQUEST)
-    meant = _nearest(path[-1], known)
+    meant = nearest(path[-1], known)
     if meant is not None:
         hint = f"did you mean `{meant}`?"
     else:
@@ -154,7 +154,7 @@ def _is_declared(name: str, declared: Collection[str]) -> bool:
     return any(each == name or each.startswith(f"{name}.") for each in declared)
 
 
-def _nearest(name: str, known: Sequence[str]) -> str | None:
+def nearest(name: str, known: Sequence[str]) -> str | None:
     """The known name closest to a misspelt one.
 
     It is at most two letters away, ignoring case and word separators.

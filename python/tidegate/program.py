@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tidegate.evaluation.envelope import Strictness
+    from tidegate.event_form import Event
     from tidegate.language.check.checker import References
     from tidegate.language.check.estimate import CostEstimate
     from tidegate.types import Type
@@ -25,6 +26,7 @@ class Program:
     def __init__(self, checked: CheckedExpression, schema: Schema, evaluator: Evaluator) -> None:
         self.checked = checked
         self.evaluator = evaluator
+        self._schema = schema
         self._rules = compile_rules({"": checked}, schema, evaluator)
 
     @property
@@ -44,7 +46,7 @@ class Program:
     def cost_estimate(self) -> CostEstimate:
         return self.checked.cost_estimate
 
-    def evaluate(self, context: Mapping[str, Any] | bytes | PreparedContext) -> Any:
+    def evaluate(self, context: Event | Mapping[str, Any] | bytes | PreparedContext) -> Any:
         """The value of the expression for one event.
 
         Args:
@@ -58,7 +60,7 @@ class Program:
         return self._rules.evaluate(0, context)
 
     def prepare(
-        self, context: Mapping[str, Any] | bytes, *, events: Strictness = "any"
+        self, context: Event | Mapping[str, Any] | bytes, *, events: Strictness = "any"
     ) -> PreparedContext:
         """Encode an event once, to evaluate this program on it repeatedly.
 
@@ -70,6 +72,9 @@ class Program:
             EventError: the event is rejected.
         """
         return self._rules.prepare(context, events)
+
+    def __reduce__(self) -> tuple[type[Program], tuple[CheckedExpression, Schema, Evaluator]]:
+        return Program, (self.checked, self._schema, self.evaluator)
 
     def _repr_html_(self) -> str:
         estimate = self.cost_estimate.total

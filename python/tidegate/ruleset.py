@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import attrs
 
 from tidegate import notebook
 from tidegate.errors import ExpressionError
+from tidegate.evaluation.encoder import is_variable
 from tidegate.evaluation.envelope import PreparedContext
 from tidegate.evaluation.rules import (
     Evaluator,
@@ -17,15 +18,20 @@ from tidegate.evaluation.rules import (
     schema_of,
     to_programs,
 )
+from tidegate.frames import table_functions
+from tidegate.frames.frame import Frame
 from tidegate.language.check.checker import check
 from tidegate.language.tree.schema import Schema
 from tidegate.types import BOOL
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    import pyarrow
 
     from tidegate.errors import EventError
     from tidegate.evaluation.matches import Matches
+    from tidegate.event_form import Event
     from tidegate.language.check.checker import CheckedExpression
 
 
@@ -139,7 +145,7 @@ class RuleSet:
         return self._rules.document.to_json()
 
     def match(
-        self, event: Mapping[str, Any] | bytes | PreparedContext, errors: bool = False
+        self, event: Event | Mapping[str, Any] | bytes | PreparedContext, errors: bool = False
     ) -> Matches:
         """The rules that hold for ``event`` (a dict, JSON bytes, or a prepared event).
 
@@ -151,32 +157,59 @@ class RuleSet:
         """
         return self._rules.match(event, errors)
 
+    @overload
     def match_batch(
         self,
-        events: Sequence[Mapping[str, Any] | bytes | PreparedContext],
+        events: Sequence[Event | Mapping[str, Any] | bytes | PreparedContext],
         errors: bool = False,
-    ) -> list[Matches | EventError]:
+    ) -> list[Matches | EventError]: ...
+    @overload
+    def match_batch(self, events: Frame, errors: bool = False) -> pyarrow.Table: ...
+    def match_batch(
+        self,
+        events: Sequence[Event | Mapping[str, Any] | bytes | PreparedContext] | Frame,
+        errors: bool = False,
+    ) -> list[Matches | EventError] | pyarrow.Table:
         """Like :meth:`match` for each event, in order.
 
         If all events are bytes, they are matched in one step without the interpreter lock, so other
         threads run meanwhile.
 
         Args:
-            events: as for :meth:`match`.
+            events: as for :meth:`match`; or a frame with a row for each event (docs/frames.md).
             errors: as for :meth:`match`.
 
         Returns:
-            The result of :meth:`match` for each; a rejected event has its error in its place.
-        """
-        return self._rules.match_batch(events, errors)
+            The result of :meth:`match` for each; a rejected event has its error in its place.  For
+            a frame, a table with a row for each event and the columns ``matched``, a list of ids,
+            ``errors`` if they are asked for, a map from id to error code, and ``error``, the text
+            of the error of a rejected event.
 
-    def prepare(self, event: Mapping[str, Any] | bytes) -> PreparedContext:
+        Raises:
+            EventError: the frame has a column that isn't a member of an event, or of another type.
+            ImportError: pyarrow isn't installed.
+        """
+        if not isinstance(events, Frame):
+            return self._rules.match_batch(events, errors)
+        fields = self._schema().fields
+        return table_functions().match_frame(
+            events,
+            {name for name, kind in fields.items() if is_variable(name, kind)},
+            self.evaluator,
+            lambda rows: self._rules.match_batch(rows, errors),
+            errors,
+        )
+
+    def prepare(self, event: Event | Mapping[str, Any] | bytes) -> PreparedContext:
         """Encode an event once, to match it against this set repeatedly."""
         return self._rules.prepare(event)
 
     def stats(self) -> Stats:
         """Figures about the index, and the rules it cannot help."""
         return Stats(**self._rules.stats())
+
+    def __reduce__(self) -> tuple[Callable[..., RuleSet], tuple[bytes, Evaluator]]:
+        return RuleSet.from_canonical, (self.to_canonical(), self.evaluator)
 
     def __len__(self) -> int:
         return len(self._rules)

@@ -29,6 +29,13 @@ class Primitive:
     def __str__(self) -> str:
         return self.name
 
+    def __reduce__(self) -> tuple[Callable[[str], Primitive], tuple[str]]:
+        return _primitive, (self.name,)
+
+
+def _primitive(name: str) -> Primitive:
+    return PRIMITIVES[name]
+
 
 BOOL = Primitive("bool")
 INT = Primitive("int")

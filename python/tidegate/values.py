@@ -28,6 +28,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from enum import Enum
 from typing import Any, TypeAlias
 
 import attrs
@@ -105,7 +106,13 @@ class TypeName:
     name: str
 
 
-_ABSENT: Any = object()
+class _Absent(Enum):
+    """An enum, since a copy of its member is the member itself."""
+
+    ABSENT = "absent"
+
+
+_ABSENT: Any = _Absent.ABSENT
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -9,7 +9,7 @@ import heapq
 import random
 import time
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tidegate.client.client import Client
 from tidegate.client.errors import AuthenticationError, ClientError, ForbiddenError
@@ -26,6 +26,8 @@ from tidegate_server.logging import log
 if TYPE_CHECKING:
     import threading
     from collections.abc import Iterator
+
+    from tidegate.event_form import Event
 
 SEED = 2026
 RATE = "about 12 events a second"
@@ -81,7 +83,7 @@ def send_traffic(base_url: str, api_key: str, seed: int, stopped: threading.Even
             if stopped.wait(max(0.0, wait)):
                 return
             try:
-                client.decide(event)
+                client.decide(cast("Event", event))
             except (AuthenticationError, ForbiddenError) as error:
                 log.warning("generated traffic ends: its API key was refused", error=str(error))
                 return

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 import orjson
 
@@ -100,12 +100,18 @@ class AsyncClient:
         self._fallbacks = 0
         self.batcher = Batcher(self._transport.post, batching, world, on_error, on_delivered)
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a client can't be pickled or copied: create one with the same arguments where it is"
+            " needed"
+        )
+
     def __repr__(self) -> str:
         return f"<{type(self).__module__}.{type(self).__name__} {self._transport.base_url}>"
 
     async def decide(
         self,
-        event: Mapping[str, Any] | None = None,
+        event: Event | None = None,
         /,
         *,
         request: RequestContext | None = None,

@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import attrs
 
@@ -105,12 +105,18 @@ class Client:
         self._process = connect()
         atexit.register(self.close)
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a client can't be pickled or copied: create one with the same arguments where it is"
+            " needed"
+        )
+
     def __repr__(self) -> str:
         return repr(self._process.calls).replace("async_client.AsyncClient", "client.Client")
 
     def decide(
         self,
-        event: Mapping[str, Any] | None = None,
+        event: Event | None = None,
         /,
         *,
         request: RequestContext | None = None,

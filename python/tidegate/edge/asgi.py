@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tidegate.decider import Decider, Decision
     from tidegate.edge.reply import Reply
     from tidegate.edge.visit import Visit
+    from tidegate.event_form import Event
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -98,7 +99,7 @@ class Asked:
 
     _decider: Decider[Decision] | Decider[Awaitable[Decision]]
     _guard: Guard[Any]
-    _event: dict[str, Any] | None = attrs.field(default=None, init=False)
+    _event: Event | None = attrs.field(default=None, init=False)
 
     async def reply(self, scope: Scope, request: Any = None) -> Reply | None:
         """The response to the visitor; None if the application responds.

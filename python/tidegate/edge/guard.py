@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, cast
 
 from tidegate.edge.conventions import Boundary
 from tidegate.edge.request_view import RequestView
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tidegate.decider import Decision
     from tidegate.edge.reply import Reply
     from tidegate.edge.visit import Visit
+    from tidegate.event_form import Event
 
 log = logging.getLogger("tidegate.edge")
 
@@ -95,13 +96,13 @@ class Guard(Generic[Request]):
         """Whether the application gets the request without a decision."""
         return self._skip is not None and self._skip(request)
 
-    def event(self, visit: Visit, fields: Mapping[str, Any] | None) -> dict[str, Any]:
+    def event(self, visit: Visit, fields: Mapping[str, Any] | None) -> Event:
         """The event to decide on."""
         event = visit.event()
         if not _may_be_address(visit.client_ip or ""):
             event["request"]["client_ip"] = ""
             self._warn_of_no_address(visit.client_ip or "")
-        return {**event, "fields": dict(fields)} if fields else event
+        return cast("Event", {**event, "fields": dict(fields)} if fields else event)
 
     def decided(self, request: Request, visit: Visit, decision: Decision) -> Reply | None:
         """The response to the visitor; None if the application responds."""
@@ -119,7 +120,7 @@ class Guard(Generic[Request]):
         """The response if there is nothing to decide."""
         return self._kept(reply)
 
-    def outcome(self, event: Mapping[str, Any] | None, status: int) -> dict[str, Any] | None:
+    def outcome(self, event: Event | None, status: int) -> Event | None:
         """The event that reports the application's response; None if it isn't reported.
 
         Args:
@@ -129,7 +130,8 @@ class Guard(Generic[Request]):
         if event is None or status not in self._outcomes:
             return None
         kept = {name: value for name, value in event.items() if name != "return_url"}
-        return {**kept, "fields": {**event.get("fields", {}), "status": str(status)}}
+        fields = {**(event.get("fields") or {}), "status": str(status)}
+        return cast("Event", {**kept, "fields": fields})
 
     def not_reported(self, error: Exception) -> None:
         """Log that a response could not be reported; the visitor has it already."""

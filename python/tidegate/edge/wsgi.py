@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tidegate.decider import Decider, Decision
     from tidegate.edge.reply import Reply
     from tidegate.edge.visit import Visit
+    from tidegate.event_form import Event
 
 _TARGETS = ("RAW_URI", "REQUEST_URI")
 """Members in which servers keep the path as it was sent; PEP 3333 has only the decoded path."""
@@ -94,7 +95,7 @@ class Asked:
 
     _decider: Decider[Decision]
     _guard: Guard[Any]
-    _event: dict[str, Any] | None = attrs.field(default=None, init=False)
+    _event: Event | None = attrs.field(default=None, init=False)
 
     def reply(self, environ: WSGIEnvironment, request: Any) -> Reply | None:
         """The response to the visitor; None if the application responds.

@@ -14,6 +14,7 @@ from tidegate._native import (
     PlainForm,
     Redactor,
     RuleSet,
+    write_rows,
 )
 from tidegate._native import Engine as NativeEngine
 from tidegate._native import ProofKeys as NativeProofKeys
@@ -39,6 +40,7 @@ __all__ = [
     "NativeRules",
     "PlainForm",
     "Redactor",
+    "write_rows",
 ]
 
 

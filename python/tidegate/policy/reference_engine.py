@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from uuid import UUID
 from weakref import WeakSet
 
@@ -298,6 +298,9 @@ class FrozenState:
     _evictions: Evictions
     _keys: tuple[tuple[EntityKey, Block], ...]
     _passes: tuple[tuple[UUID, Pass], ...]
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a frozen state can't be pickled or copied: keep its `snapshot()`")
 
     def snapshot(self) -> bytes:
         """The state as JSON."""

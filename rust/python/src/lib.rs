@@ -4,6 +4,7 @@ mod background_drop;
 mod classes;
 mod convert;
 mod functions;
+mod rows;
 
 use pyo3::prelude::*;
 
@@ -21,5 +22,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<classes::redactor::PyRedactor>()?;
     module.add_class::<classes::rule_set::PyRuleSet>()?;
     module.add_class::<classes::rule_set::PyPrepared>()?;
+    module.add_function(wrap_pyfunction!(rows::write_rows, module)?)?;
     module.add_function(wrap_pyfunction!(functions::count_log, module)?)
 }

@@ -8,7 +8,7 @@ import zlib
 from collections import Counter
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import attrs
 import orjson
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from tidegate.engine import EventForm
     from tidegate.evaluation.rules import Evaluator
     from tidegate.policy.definitions.model import Definitions
     from tidegate.policy.explain.explain import Explanation
@@ -146,7 +147,7 @@ class Runner:
         ended_at: tuple[str, ...] | None = None
         for name, engine in self._engines.items():
             try:
-                decision = engine.decide(sent.event, sent.at, ended_at=ended_at)
+                decision = engine.decide(cast("EventForm", sent.event), sent.at, ended_at=ended_at)
                 # Only the native evaluator counts the budget, and it is the first.
                 ended_at = decision.budget_ended_at
                 found[name] = decision
@@ -162,7 +163,8 @@ class Runner:
                 break
             self.outcomes(sent)
         try:
-            return next(iter(self._engines.values())).explain(wanted.event, wanted.at)
+            event = cast("EventForm", wanted.event)
+            return next(iter(self._engines.values())).explain(event, wanted.at)
         except EventError:
             return None
 

@@ -10,6 +10,7 @@ pub mod fault;
 mod lenient;
 pub mod meaning;
 pub(crate) mod member_names;
+pub mod rows;
 pub(crate) mod string_ends;
 pub mod tree;
 pub mod write;

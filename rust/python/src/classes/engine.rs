@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bumpalo::Bump;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict, PyInt, PySequence};
@@ -372,6 +373,12 @@ pub(crate) struct PyFrozen {
 
 #[pymethods]
 impl PyFrozen {
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a frozen state can't be pickled or copied: keep its `snapshot()`",
+        ))
+    }
+
     fn snapshot(&self, py: Python<'_>) -> Vec<u8> {
         let engine = &self.engine.get().engine;
         py.detach(|| engine.save(&self.state)).into_bytes()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bumpalo::Bump;
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::sync::PyOnceLock;
@@ -161,6 +161,15 @@ impl PyRuleSet {
             let record = PreparedRecord::new(&record, self.rules.layout());
             Ok(PyPrepared { rules: Arc::clone(&self.rules), record })
         })
+    }
+}
+
+#[pymethods]
+impl PyPrepared {
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a prepared event can't be pickled or copied: keep the event, and call `prepare` again",
+        ))
     }
 }
 
