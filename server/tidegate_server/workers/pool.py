@@ -129,11 +129,14 @@ class Pool:
         self._next()
         try:
             at = await waiting.turn
-            work = partial(self._run, at, job, inbox, seconds)
-            result: T = await loop.run_in_executor(self._threads, work)
-            return result
-        finally:
+        except asyncio.CancelledError:
             self._leave(waiting)
+            raise
+        work = partial(self._run, at, job, inbox, seconds)
+        working: asyncio.Future[T] = loop.run_in_executor(self._threads, work)
+        # A caller that leaves doesn't end the work, so the worker isn't free before it has ended.
+        working.add_done_callback(lambda _: self._leave(waiting))
+        return await asyncio.shield(working)
 
     def _next(self) -> None:
         """Give idle workers to waiting jobs, in order, within each job's limits."""

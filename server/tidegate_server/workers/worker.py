@@ -41,14 +41,17 @@ class Worker:
         self._memory_bytes = memory_bytes
         self._jobs = 0
         self._has_ended = False
+        self._is_busy = False
+        """Whether a job has no result: one that failed here left the process waiting."""
         with suppress(ConnectionError):  # whoever sends it work finds that it ended
             self._pipe.send_bytes(encode(setup))
 
     @property
     def is_spent(self) -> bool:
-        """Whether to replace it: it ended, or has grown."""
+        """Whether to replace it: it ended, waits for what never comes, or has grown."""
         return (
             self._has_ended
+            or self._is_busy
             or self._pipe.poll()  # the end of an idle worker
             or self._jobs >= MAX_JOBS
             or resident_bytes(self.pid) > self._memory_bytes // 2
@@ -67,17 +70,20 @@ class Worker:
             Exception: what the job raised.
         """
         self._jobs += 1
+        self._is_busy = True
         until = time.monotonic() + seconds
         try:
             self._pipe.send_bytes(encode(job))
             while True:
                 self._await(until, seconds)
                 kind, content = receive(self._pipe)
-                if kind is Kind.RETURNED:
-                    return content
+                if kind is Kind.ASKED:
+                    self._answer(inbox, *content)
+                    continue
+                self._is_busy = False
                 if kind is Kind.RAISED:
                     raise content
-                self._answer(inbox, *content)
+                return content
         except (EOFError, BrokenPipeError, ConnectionResetError):
             self._has_ended = True
             raise WorkerError("a worker process ended in the middle of its work") from None

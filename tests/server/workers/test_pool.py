@@ -8,7 +8,8 @@ import time
 from collections.abc import Awaitable, Callable, Hashable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from pickle import PicklingError
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 import attrs
@@ -166,6 +167,44 @@ def test_work_past_its_time_is_ended(application: Application, tmp_path: Path) -
         before = await world.run(jobs.own_pid)
         with pytest.raises(WorkerError, match="longer than"):
             await world.run(jobs.run_on, seconds=0.1)
+        assert await world.run(jobs.own_pid) != before
+
+    play(application, tmp_path, scene, size=1)
+
+
+def test_a_worker_whose_caller_left_gets_no_other_work_meanwhile(
+    application: Application, tmp_path: Path
+) -> None:
+    """The next caller gets the result of its own work, and not of what is still going on."""
+
+    async def scene(world: World) -> None:
+        left = world.hold("left", "a")
+        await world.until(lambda: world.has_begun("left"))
+        left.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await left
+        next_one = world.hold("next", "b")
+        world.end("next")
+        await asyncio.sleep(0.3)
+        assert world.pool.waiting == 1
+        world.end("left")
+        assert await next_one == "next"
+
+    play(application, tmp_path, scene, size=1)
+
+
+def test_a_worker_that_got_no_answer_is_replaced(application: Application, tmp_path: Path) -> None:
+    """It still waits for the answer, and would take the next work for it."""
+
+    class Unsendable(NoRuntime):
+        def evictions(self, tenant_id: UUID) -> int:
+            return cast("int", lambda: tenant_id)
+
+    async def scene(world: World) -> None:
+        before = await world.run(jobs.own_pid)
+        world.inbox = Inbox(attrs.evolve(application, runtime=Unsendable()))
+        with pytest.raises((AttributeError, PicklingError)):
+            await world.run(partial(jobs.evictions, UUID(int=7)))
         assert await world.run(jobs.own_pid) != before
 
     play(application, tmp_path, scene, size=1)
