@@ -142,8 +142,8 @@ class Forwarding:
         self._link: Link | None = None
         self._new_link: Link | None = None
         """The link that is being made."""
-        self._greeting: asyncio.Future[None] | None = None
-        """Set once the owner has reported its standing on that link."""
+        self._greeting: asyncio.Future[OSError | None] | None = None
+        """None once the owner has reported its standing on that link, or why it won't."""
         self._former: Link | None = None
         """The link to the previous owner, which may still send answers."""
         self._former_until = 0.0
@@ -395,7 +395,8 @@ class Forwarding:
                 self._links += 1
                 link.send(Hello(self.name, self._run, self._links, self.partition))
                 # Until the owner greets, it may be a dead one that the next will replace.
-                await greeting
+                if (error := await greeting) is not None:
+                    raise error
         except (OSError, ValueError) as error:  # a timeout is an OSError
             log.debug("the owner cannot be reached", owner=owner, reason=str(error))
             link.abort()
@@ -426,10 +427,7 @@ class Forwarding:
         """Note the owner's greeting on the link that is being made, or the end of that link."""
         greeting = self._greeting
         if link is self._new_link and greeting is not None and not greeting.done():
-            if error is None:
-                greeting.set_result(None)
-            else:
-                greeting.set_exception(error)
+            greeting.set_result(error)  # nobody awaits it once the link is given up
 
     def _look(self, now: float) -> None:
         """Ask a silent owner whether it is there while calls wait; give up its link at last."""

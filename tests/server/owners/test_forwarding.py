@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,9 @@ from tests.server.owners.scripted import (
 )
 
 from tidegate_server.owners import forwarding
-from tidegate_server.owners.forwarding import BLOCK_CALLS
+from tidegate_server.owners.forwarding import BLOCK_CALLS, Forwarding
+from tidegate_server.owners.inbox import Inbox
+from tidegate_server.owners.links import Link
 from tidegate_server.owners.messages import Answered, Outcome, Outcomes
 
 
@@ -127,6 +130,37 @@ def test_an_owner_that_has_not_greeted_gets_no_calls(tmp_path: Path) -> None:
             await owners.serve("b")
             owner, sent = await owners.next_calls()
             assert (owner.name, sent.is_repeated) == ("b", False)
+
+    asyncio.run(run())
+
+
+def test_an_owner_that_ends_a_link_as_it_is_given_up_is_nobodys_error(tmp_path: Path) -> None:
+    """A link that is being made to an owner which is replaced ends without a word."""
+
+    async def run() -> None:
+        owners = Owners(tmp_path)
+        made, errors = asyncio.Event(), list[dict[str, Any]]()
+
+        async def connect(_address: str, end: Callable[[], Link]) -> None:
+            link = end()
+            made.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                link.connection_lost(None)
+                raise
+
+        asyncio.get_running_loop().set_exception_handler(lambda _, found: errors.append(found))
+        forwarding = Forwarding("gateway", 1, Inbox(), connect)
+        forwarding.place("owner", str(owners.path), TERM, 1)
+        forwarding.tick(0.0)
+        await asyncio.wait_for(made.wait(), 10)
+        forwarding.close()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        del forwarding
+        gc.collect()
+        assert errors == []
 
     asyncio.run(run())
 

@@ -17,6 +17,10 @@ from tests.simulation.world.process import EPOCH, Process
 from tests.simulation.world.service import Account
 
 
+TURN_SECONDS = 1e-9
+"""What a turn of a process takes."""
+
+
 @attrs.define
 class Weather:
     """How bad the network is; probabilities are of one message.
@@ -140,6 +144,9 @@ class World:
     def run(self, until: float) -> None:
         """Let time pass.
 
+        A turn takes time too: a wait that ends a rounding error early is begun again, and would
+        end at the same moment for ever.
+
         Raises:
             ViolationError: something does not hold.
         """
@@ -160,6 +167,7 @@ class World:
                 do(*args)
             else:
                 chosen.turn()
+                self.now += TURN_SECONDS
             if self._violation is not None:
                 raise ViolationError(self._violation)
         self.now = until
