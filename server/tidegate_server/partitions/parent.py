@@ -120,18 +120,21 @@ class Parent:
                 self._start(each)
 
     def _start(self, worker: _Worker) -> None:
-        reader, writer = _fork.Pipe(duplex=False)
-        process = _fork.Process(
-            target=self._child, args=(worker.number, writer), name=f"tidegate-{worker.number}"
-        )
-        # A stop signal between the fork and the child's own handlers would run the parent's.
+        # A stop signal between the fork and the child's own handlers would run the parent's, and
+        # one before the parent knows the process would stop all but this one.
         signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
         try:
+            if self._is_ending:
+                return
+            reader, writer = _fork.Pipe(duplex=False)
+            process = _fork.Process(
+                target=self._child, args=(worker.number, writer), name=f"tidegate-{worker.number}"
+            )
             process.start()
+            writer.close()
+            worker.process, worker.pipe, worker.address = process, reader, None
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
-        writer.close()
-        worker.process, worker.pipe, worker.address = process, reader, None
 
     def _child(self, number: int, writer: Pipe) -> None:
         for each in _STOPS:
