@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote
 
 import orjson
 
+from tidegate_server.http.problems import problem_of_reason
 from tidegate_server.logging import log
 from tidegate_server.owners.messages import Asked
 from tidegate_server.stores.base import StoreUnavailableError
@@ -68,12 +69,21 @@ class Peers:
 
 
 async def has_decision(partitions: Mapping[int, Forwarding], decision_id: UUID) -> int | None:
-    """Return the partition whose log has a decision, as far as owners can be asked."""
+    """Return the partition whose log has a decision; None if every owner's log lacks it.
+
+    Raises:
+        Problem: ``not-ready``, the owners that answered lack it, and others didn't answer.
+    """
     open_ones = {number: each for number, each in partitions.items() if each.can_reach_owner}
     found = await asyncio.gather(
         *(question(each, f"{DECISION}{decision_id}") for each in open_ones.values())
     )
-    return next((number for number, has in zip(open_ones, found, strict=True) if has), None)
+    for number, has in zip(open_ones, found, strict=True):
+        if has:
+            return number
+    if len(open_ones) < len(partitions) or None in found:
+        raise problem_of_reason("no-owner")
+    return None
 
 
 async def question(partition: Forwarding, what: str) -> Any:

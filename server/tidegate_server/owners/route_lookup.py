@@ -82,7 +82,8 @@ class RouteLookup:
 
     Args:
         table: has the partitions of all tenants.
-        has_decision: asks all owners for the partition whose log has a decision.
+        has_decision: asks all owners for the partition whose log has a decision; raises
+            :class:`Problem` if that can't be told.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class RouteLookup:
         """Return the partition that a request is for; None if all answer it alike.
 
         Raises:
+            Problem: ``not-ready``, an owner that may have the decision doesn't answer.
             StoreUnavailableError: the database can't be read.
         """
         named = route_key_in(asked.path)
