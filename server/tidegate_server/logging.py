@@ -14,6 +14,8 @@ from tidegate.evaluation.secrets.names import Names
 from tidegate.evaluation.secrets.values import spans
 
 if TYPE_CHECKING:
+    import asyncio
+
     from tidegate_server.settings.service import LogSettings
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("tidegate")
@@ -40,6 +42,16 @@ def _concealed(text: str) -> str:
     for start, end in reversed(spans(text)):
         text = f"{text[:start]}concealed{text[end:]}"
     return text
+
+
+def log_failure(task: asyncio.Task[None]) -> None:
+    """Write that a task ended with an error; a callback for tasks that run until they are cancelled.
+
+    Without it, whoever gathers the tasks at the stop drops their errors.
+    """
+    if not task.cancelled() and (error := task.exception()) is not None:
+        work = getattr(task.get_coro(), "__qualname__", task.get_name())
+        log.error("work in the background ended", work=work, exc_info=error)
 
 
 def is_text(settings: LogSettings) -> bool:

@@ -42,7 +42,7 @@ from tidegate_server.hot.recorder import Recorder
 from tidegate_server.hot.seen_keys import KeyFilter
 from tidegate_server.http.access_log import AccessLog
 from tidegate_server.http.problems import Problem
-from tidegate_server.logging import log
+from tidegate_server.logging import log, log_failure
 from tidegate_server.login.logins import Logins
 from tidegate_server.offload.inbox import Inbox
 from tidegate_server.offload.kinds import SECONDS, Work
@@ -318,7 +318,8 @@ class Service:
 
     def watch(self, work: Coroutine[Any, Any, None]) -> None:
         """Run something in the background, until the stop."""
-        self._tasks.append(asyncio.create_task(work))
+        self._tasks.append(task := asyncio.create_task(work))
+        task.add_done_callback(log_failure)
 
     async def stop(self, *, saves: bool = True) -> None:
         """Finish accepted calls, save the states, close.
@@ -488,20 +489,26 @@ class Service:
         """Take over changes of other processes, and changes that failed before."""
         while True:
             try:
-                async with asyncio.timeout(POLL_SECONDS):
-                    await self._changed.wait()
-            except TimeoutError:
-                if not await asyncio.to_thread(self.store.changed):
+                if not await self._has_changed():
                     continue
-                await asyncio.sleep(GRACE_SECONDS)
-            self._changed.clear()
-            try:
+                self._changed.clear()
                 await self._refresh_keys()
                 await self.runtimes.refresh()
             except Exception:
                 log.exception("changes could not be taken over; they are tried again")
                 await asyncio.sleep(RETRY_SECONDS)
                 self._changed.set()
+
+    async def _has_changed(self) -> bool:
+        """Wait for a change, and return whether there was one in that time."""
+        try:
+            async with asyncio.timeout(POLL_SECONDS):
+                await self._changed.wait()
+        except TimeoutError:
+            if not await asyncio.to_thread(self.store.changed):
+                return False
+            await asyncio.sleep(GRACE_SECONDS)
+        return True
 
     async def _fill_filter(self) -> None:
         """Read the idempotency keys of the last day, so that new ones need no lookup."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import sys
 
 import pytest
 from structlog.testing import capture_logs
 
-from tidegate_server.logging import configure, log
+from tidegate_server.logging import configure, log, log_failure
 from tidegate_server.settings.service import LogSettings
 
 
@@ -29,6 +30,27 @@ def test_logs_are_text_on_a_terminal_and_json_elsewhere(
     log.info("hello", number=1)
     assert stream.getvalue().startswith("{") is is_json
     assert "hello" in stream.getvalue()
+
+
+def test_the_error_of_a_background_task_is_written() -> None:
+    """Nobody awaits the task, and gathering it at the stop drops its error."""
+
+    async def refuse() -> None:
+        raise OSError("no disk")
+
+    async def run() -> None:
+        done, cancelled = asyncio.create_task(refuse()), asyncio.create_task(asyncio.sleep(60))
+        for task in (done, cancelled):
+            task.add_done_callback(log_failure)
+        cancelled.cancel()
+        await asyncio.gather(done, cancelled, return_exceptions=True)
+
+    with capture_logs() as lines:
+        asyncio.run(run())
+    (line,) = lines
+    assert line["event"] == "work in the background ended"
+    assert line["work"].endswith("refuse")
+    assert str(line["exc_info"]) == "no disk"
 
 
 def test_a_set_up_is_for_loggers_that_have_logged_too() -> None:

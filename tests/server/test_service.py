@@ -11,6 +11,7 @@ from uuid import UUID
 
 import attrs
 import pytest
+from structlog.testing import capture_logs
 from tests.server.workers.forking import crew_of
 from tests.store_contract.examples import START_NS, TENANT, done, entry, tenant
 
@@ -115,6 +116,56 @@ def test_keys_that_are_read_at_the_same_time_are_put_in_place_in_order(
 
     asyncio.run(scene())
     assert len(service.key_ring) == 0
+
+
+def test_changes_are_followed_after_the_store_could_not_be_read(
+    service: Service, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key that another process ends is refused, though the store was away before."""
+    made = make_key(bytes(42), bytes(32))
+    keys = [ApiKey(UUID(int=1), TENANT, made.prefix, 600, ((made.secret_hash, None),))]
+    has_failed = threading.Event()
+    changed = store.changed
+
+    def away() -> bool:
+        if not has_failed.is_set():
+            has_failed.set()
+            raise StoreUnavailableError("the database was restarted")
+        return changed()
+
+    async def until(count: int) -> None:
+        async with asyncio.timeout(60):
+            while len(service.key_ring) != count:
+                await asyncio.sleep(0.05)
+
+    async def scene() -> None:
+        await service.start()
+        await until(1)
+        monkeypatch.setattr(store, "changed", away)
+        await asyncio.to_thread(has_failed.wait, 60)
+        keys.clear()
+        await until(0)
+        await service.stop()
+
+    monkeypatch.setattr(service, "_read_keys", lambda: list(keys))
+    asyncio.run(scene())
+
+
+def test_a_task_of_the_service_that_fails_is_written_down(service: Service) -> None:
+    """The stop gathers it, and drops its error."""
+
+    async def fail() -> None:
+        raise OSError("no disk")
+
+    async def scene() -> None:
+        await service.start()
+        service.watch(fail())
+        await service.stop()
+
+    with capture_logs() as lines:
+        asyncio.run(scene())
+    failed = [each for each in lines if each["event"] == "work in the background ended"]
+    assert [str(each["exc_info"]) for each in failed] == ["no disk"]
 
 
 def test_it_is_written_down_when_a_key_was_used(

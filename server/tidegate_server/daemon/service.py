@@ -36,7 +36,7 @@ from tidegate_server.hot.rate_limit import RateLimits
 from tidegate_server.hot.recorder import Recorder
 from tidegate_server.hot.seen_keys import KeyFilter
 from tidegate_server.http.problems import Problem
-from tidegate_server.logging import log
+from tidegate_server.logging import log, log_failure
 from tidegate_server.operators.key_ring import ApiKey, KeyRing
 from tidegate_server.stores.base import StoreUnavailableError
 from tidegate_server.sync.messages import Ack
@@ -286,7 +286,8 @@ class Daemon:
 
     def watch(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a task alongside the decisions, until the stop."""
-        self._tasks.append(asyncio.create_task(work))
+        self._tasks.append(task := asyncio.create_task(work))
+        task.add_done_callback(log_failure)
 
     async def _acknowledge(self) -> None:
         """Report the data that this daemon has: soon after a change, and periodically."""
