@@ -101,19 +101,22 @@ class NodeCore:
 
         Raises:
             HeldError: a process of that name is running.
+            Exception: what ended the membership, or the repetition of calls.
         """
         tasks = [asyncio.create_task(self.membership.run()), asyncio.create_task(self._tick())]
-        tasks[0].add_done_callback(self._membership_ended)
+        for task in tasks:
+            task.add_done_callback(self._task_ended)
         try:
             await serve()
         finally:
             await asyncio.gather(*(each.close() for each in self.partitions.values()))
             for task in tasks:
                 task.cancel()
-            ended, *_ = await asyncio.gather(*tasks, return_exceptions=True)
+            results = await asyncio.gather(*tasks, return_exceptions=True)
             self.routes.close()
-        if isinstance(ended, Exception):
-            raise ended
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
 
     def link(self) -> Link:
         """Return the end of a new link from another node."""
@@ -135,7 +138,7 @@ class NodeCore:
         if self._stopping is None:
             self._stopping = asyncio.create_task(self._stop())
 
-    def _membership_ended(self, task: asyncio.Task[None]) -> None:
+    def _task_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled():
             self._surroundings.end()
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tidegate_server.logging import log
+from tidegate_server.logging import log, log_failure
 from tidegate_server.nodes.following import Following
 from tidegate_server.nodes.term import Term
 from tidegate_server.owners.forwarding import Forwarding
@@ -103,6 +103,7 @@ class NodePartition:
             self._keep_following(self.number in duties.follows)
         elif self._owning is None:
             self._owning = asyncio.create_task(self._own())
+            self._owning.add_done_callback(log_failure)
 
     def _place(self, view: View) -> None:
         """Have calls forwarded to the owner that a view names, or to the last one."""
@@ -191,6 +192,9 @@ class NodePartition:
                 await term.over.wait()
         except StoreError as error:
             log.error("this node cannot become the owner", **of, error=str(error))
+            has_failed = True
+        except Exception:
+            log.exception("a term ended with an error", **of)
             has_failed = True
         finally:
             started = time.monotonic()

@@ -49,11 +49,15 @@ class Term:
 
     async def close(self) -> None:
         """Finish accepted calls, save the states if nobody else has them, and release the log."""
-        if self._opened is None:
-            await self._following.close()
-        else:
-            with suppress(StoreUnavailableError):
-                await self._opened.service.stop(saves=not self.is_handed_over)
+        try:
+            if self._opened is None:
+                await self._following.close()
+            else:
+                with suppress(StoreUnavailableError):
+                    await self._opened.service.stop(saves=not self.is_handed_over)
+        except Exception:
+            # Nobody else can own the partition while this node's session holds the lock.
+            log.exception("an owner did not stop", partition=self._following.partition)
         await asyncio.to_thread(self._claim.release)
 
     def _end(self, error: StoreUnavailableError) -> None:

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Sequence
 from typing import Any, cast
 
 import attrs
+from structlog.testing import capture_logs
 
 from tidegate_server.cluster.ownership import Duties, Ownership
 from tidegate_server.nodes.partition import NodePartition, Parts
+
+
+@attrs.define
+class Claim:
+    """The lock of a partition."""
+
+    partition: int
+    term: int
+    is_released: bool = False
+
+    def release(self) -> None:
+        """Let others take it."""
+        self.is_released = True
 
 
 @attrs.define(eq=False)
@@ -17,12 +32,14 @@ class Membership:
     """Grants a lock when it is told to."""
 
     grants: asyncio.Event = attrs.field(factory=asyncio.Event)
+    taken: list[Claim] = attrs.field(factory=list)
     ownership: Ownership = attrs.field(factory=lambda: Ownership("a"))
 
     async def take(self, partition: int) -> object:
-        """Wait, then return a claim that nothing may be done with."""
+        """Wait, then return a claim."""
         await self.grants.wait()
-        return object()
+        self.taken.append(made := Claim(partition, len(self.taken) + 1))
+        return made
 
     def wake(self) -> None:
         """Nobody has to be told."""
@@ -40,6 +57,7 @@ def partition_of(membership: Membership, begun: list[int]) -> NodePartition:
         "calling": ssl.create_default_context(),
         "membership": membership,
         "is_stopping": lambda: False,
+        "changed": lambda: None,
         "prepare": prepare,
     }
     return NodePartition(0, cast("Any", Parts)(**given))
@@ -62,3 +80,27 @@ def test_a_lock_that_is_granted_while_the_node_stops_begins_no_term() -> None:
         assert begun == []
 
     asyncio.run(stop_while_taking())
+
+
+def test_a_term_that_ends_with_an_error_is_followed_by_a_pause() -> None:
+    """The error is written, the lock is released, and the next term doesn't begin at once."""
+
+    async def fail() -> Sequence[Claim]:
+        membership = Membership()
+        membership.grants.set()
+        partition = partition_of(membership, [])  # what it prepares can't be used
+        takes = Duties(takes=frozenset({0}))
+        partition.do(takes)
+        async with asyncio.timeout(10):
+            while not membership.taken or not membership.taken[0].is_released:
+                await asyncio.sleep(0.005)
+        for _ in range(20):
+            partition.do(takes)
+            await asyncio.sleep(0.005)
+        await partition.close()
+        return membership.taken
+
+    with capture_logs() as lines:
+        taken = asyncio.run(fail())
+    assert len(taken) == 1
+    assert [each["log_level"] for each in lines if "with an error" in each["event"]] == ["error"]
