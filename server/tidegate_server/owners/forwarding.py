@@ -152,6 +152,8 @@ class Forwarding:
         """When a silent owner was asked whether it is there."""
         self._term = 0
         self._is_owner_open = False
+        self._unreachable: tuple[str, str] | None = None
+        """The owner that can't be reached, and the reason, as the log has them."""
         self._connecting: asyncio.Task[None] | None = None
         self._is_stopping = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -398,7 +400,7 @@ class Forwarding:
                 if (error := await greeting) is not None:
                     raise error
         except (OSError, ValueError) as error:  # a timeout is an OSError
-            log.debug("the owner cannot be reached", owner=owner, reason=str(error))
+            self._say_unreachable(owner, str(error) or type(error).__name__)
             link.abort()
             await asyncio.sleep(_RETRY_SECONDS)
             return
@@ -409,7 +411,19 @@ class Forwarding:
             if self._connecting is asyncio.current_task():
                 self._connecting = None
         self._link, self._heard_at, self._looked_at = link, time.monotonic(), None
+        self._unreachable = None
         self._schedule()
+
+    def _say_unreachable(self, owner: str, reason: str) -> None:
+        """Write why an owner can't be reached, once: it is tried again many times a second."""
+        if self._unreachable != (owner, reason):
+            self._unreachable = (owner, reason)
+            log.warning(
+                "the owner of a partition can't be reached",
+                partition=self.partition,
+                owner=owner,
+                reason=reason,
+            )
 
     def _receive(self, link: Link, message: Message) -> None:
         if link is self._link:

@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 import orjson
 import pytest
+from structlog.testing import capture_logs
 from tests.server.owners.scripted import (
     HOT,
     TERM,
@@ -163,6 +164,32 @@ def test_an_owner_that_ends_a_link_as_it_is_given_up_is_nobodys_error(tmp_path: 
         assert errors == []
 
     asyncio.run(run())
+
+
+def test_an_owner_that_can_not_be_reached_is_written_once(tmp_path: Path) -> None:
+    """Calls are refused meanwhile, and the log says why, for each reason anew."""
+    reasons = ["certificate verify failed"] * 3 + ["connection refused"] * 2
+
+    async def run() -> None:
+        attempts = 0
+
+        async def connect(_address: str, _end: Callable[[], Link]) -> None:
+            nonlocal attempts
+            attempts += 1
+            raise OSError(reasons[attempts - 1])
+
+        made = Forwarding("gateway", 1, Inbox(), connect)
+        made.place("owner", str(tmp_path), TERM, 1)
+        async with asyncio.timeout(60):
+            while attempts < len(reasons):
+                made.tick(0.0)
+                await asyncio.sleep(0.01)
+        made.close()
+
+    with capture_logs() as lines:
+        asyncio.run(run())
+    warned = [each["reason"] for each in lines if each["log_level"] == "warning"]
+    assert warned == ["certificate verify failed", "connection refused"]
 
 
 def test_a_call_waits_for_an_owner_for_a_while(tmp_path: Path) -> None:
