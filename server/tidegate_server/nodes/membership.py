@@ -147,9 +147,12 @@ class Membership:
             while (asked := self._asked) is not None:
                 self._asked = None
                 session, is_alive = self._session, False
-                with suppress(StoreUnavailableError):
-                    await self._call(lambda each: each.confirm())
-                    is_alive = session is self._session
+                try:
+                    with suppress(StoreUnavailableError):
+                        await self._call(lambda each: each.confirm())
+                        is_alive = session is self._session
+                except Exception:
+                    log.exception("the session of this node was not confirmed")
                 asked.set_result(is_alive)
         finally:
             self._confirming = None

@@ -130,3 +130,19 @@ def test_a_read_is_not_confirmed_by_a_session_that_came_later() -> None:
         await until(lambda: len(Session.made) == 2 and is_alive(made))
 
     running(check)
+
+
+def test_a_read_has_an_outcome_whatever_the_confirmation_raises(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It isn't confirmed, and nobody waits for ever, nor does whoever asks next."""
+
+    def fail(_session: Session) -> None:
+        raise ValueError("an answer of another form")
+
+    async def check(made: Membership) -> None:
+        assert not await asyncio.wait_for(made.confirm(), WAIT_SECONDS)
+        assert not await asyncio.wait_for(made.confirm(), WAIT_SECONDS)
+
+    monkeypatch.setattr(Session, "confirm", fail)
+    running(check)
