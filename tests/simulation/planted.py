@@ -116,6 +116,8 @@ FAULTS = {
     "a lock is not released": Fault(
         Term, "close", "await asyncio.to_thread(self._claim.release)", "pass"
     ),
-    "a node that stops begins a term": Fault(NodePartition, "_own", " and not self._is_closed", ""),
+    "a node that stops begins a term": Fault(
+        NodePartition, "_own", "elif not self._is_closed:", "else:"
+    ),
 }
 """Each by what is wrong."""

@@ -157,8 +157,12 @@ class NodePartition:
         membership = self._parts.membership
         try:
             claim = await membership.take(self.number)
+            if claim is None:
+                # The view names no owner, so this is rare, or the session is of no member.
+                log.warning("another session holds the lock of a partition", partition=self.number)
+                await asyncio.sleep(_RETRY_SECONDS)
             # The end of the session frees a lock that was granted to a node that has stopped.
-            if claim is not None and not self._is_closed:
+            elif not self._is_closed:
                 await self._own_until_over(claim)
         except StoreUnavailableError as error:
             log.warning("a partition cannot be taken", partition=self.number, reason=str(error))

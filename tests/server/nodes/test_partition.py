@@ -33,11 +33,17 @@ class Membership:
 
     grants: asyncio.Event = attrs.field(factory=asyncio.Event)
     taken: list[Claim] = attrs.field(factory=list)
+    tries: int = 0
+    is_held: bool = False
+    """Whether another session has the lock."""
     ownership: Ownership = attrs.field(factory=lambda: Ownership("a"))
 
-    async def take(self, partition: int) -> object:
-        """Wait, then return a claim."""
+    async def take(self, partition: int) -> Claim | None:
+        """Wait, then return a claim, unless the lock is held."""
         await self.grants.wait()
+        self.tries += 1
+        if self.is_held:
+            return None
         self.taken.append(made := Claim(partition, len(self.taken) + 1))
         return made
 
@@ -104,3 +110,22 @@ def test_a_term_that_ends_with_an_error_is_followed_by_a_pause() -> None:
         taken = asyncio.run(fail())
     assert len(taken) == 1
     assert [each["log_level"] for each in lines if "with an error" in each["event"]] == ["error"]
+
+
+def test_a_lock_that_a_stranger_holds_is_tried_again_after_a_pause() -> None:
+    """A session that is of no member is in no view, and the log says why nobody is the owner."""
+
+    async def take() -> int:
+        membership = Membership(is_held=True)
+        membership.grants.set()
+        partition = partition_of(membership, [])
+        for _ in range(20):
+            partition.do(Duties(takes=frozenset({0})))
+            await asyncio.sleep(0.005)
+        await partition.close()
+        return membership.tries
+
+    with capture_logs() as lines:
+        assert asyncio.run(take()) == 1
+    held = [each for each in lines if "another session holds" in each["event"]]
+    assert [each["log_level"] for each in held] == ["warning"]
