@@ -88,6 +88,10 @@ class Server(uvicorn.Server):
             self._handshakes.start()
         self._started()
 
+    def end(self) -> None:
+        """End the serving soon."""
+        self.should_exit = True
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._stopping()
         if self._handshakes is not None:
@@ -143,7 +147,6 @@ async def run(
         application: ASGIApp = application_of(hot, service, behind(settings, service))
         if worker is not None:
             application = await worker.open(service, application, hot)
-            service.watch(worker.run())
 
         def stopping() -> None:
             service.feed.answer_now()
@@ -156,6 +159,9 @@ async def run(
             stopping,
         )
         service.watch(close_late_connections(server.server_state.connections))
+        if worker is not None:
+            # Without it calls would wait for ever; the parent starts another worker.
+            service.watch(worker.run()).add_done_callback(lambda _: server.end())
         settle_interpreter()
         await server.serve(sockets=accepting(listening))
         if worker is not None:

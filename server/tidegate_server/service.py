@@ -316,10 +316,11 @@ class Service:
         """Return the handlers of the routes of sync, by their paths."""
         return SyncCalls(self._admission, self.feed, self.forwarding, self.store).handlers()
 
-    def watch(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run something in the background, until the stop."""
+    def watch(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run something in the background, until the stop; return its task."""
         self._tasks.append(task := asyncio.create_task(work))
         task.add_done_callback(log_failure)
+        return task
 
     async def stop(self, *, saves: bool = True) -> None:
         """Finish accepted calls, save the states, close.
