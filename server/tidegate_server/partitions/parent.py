@@ -47,6 +47,11 @@ class _Worker:
     start_at: float = 0.0
     pause: float = FIRST_PAUSE
 
+    def wait(self) -> None:
+        """Start it after a pause, and have the next pause be longer."""
+        self.start_at = time.monotonic() + self.pause
+        self.pause = min(2 * self.pause, LONGEST_PAUSE)
+
 
 class Parent:
     """The parent process.
@@ -117,7 +122,14 @@ class Parent:
         now = time.monotonic()
         for each in self._workers:
             if each.process is None and not self._is_ending and each.start_at <= now:
-                self._start(each)
+                try:
+                    self._start(each)
+                except OSError as error:
+                    if not self._is_started:
+                        raise
+                    reason = str(error)
+                    log.error("a server worker can't start", partition=each.number, reason=reason)
+                    each.wait()
 
     def _start(self, worker: _Worker) -> None:
         # A stop signal between the fork and the child's own handlers would run the parent's, and
@@ -173,8 +185,7 @@ class Parent:
             worker.pipe = None
         if not self._is_ending and self._is_started:
             log.error("a server worker ended and is replaced", partition=worker.number, code=code)
-            worker.start_at = time.monotonic() + worker.pause
-            worker.pause = min(2 * worker.pause, LONGEST_PAUSE)
+            worker.wait()
         return code or 1
 
 
