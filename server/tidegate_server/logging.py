@@ -45,7 +45,7 @@ def _concealed(text: str) -> str:
 
 
 def log_failure(task: asyncio.Task[None]) -> None:
-    """Write that a task ended with an error; a callback for tasks that run until they are cancelled.
+    """Write that a task ended with an error; a callback for tasks that end by being cancelled.
 
     Without it, whoever gathers the tasks at the stop drops their errors.
     """

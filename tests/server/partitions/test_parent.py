@@ -46,7 +46,7 @@ first, moment, ended = os.getpid(), sys.argv[1], []
 parent._fork.Process = Process
 sys.exit(parent.Parent(2, work, started).run())
 """
-"""A parent of two workers, which is asked to stop as it starts one, or can't replace one at once."""
+"""A parent of two workers that is asked to stop as it starts one, or can't replace one at once."""
 
 
 def run_parent(moment: str) -> tuple[int, str]:

@@ -16,7 +16,6 @@ from tests.simulation.world.database import Database
 from tests.simulation.world.process import EPOCH, Process
 from tests.simulation.world.service import Account
 
-
 TURN_SECONDS = 1e-9
 """What a turn of a process takes."""
 
