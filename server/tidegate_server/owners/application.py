@@ -111,12 +111,10 @@ class OwnersApplication:
         first = answers[0]
         if first.status != HTTPStatus.OK:
             return first
-        body = labelled(
-            {
-                each.partition: answer.body
-                for each, answer in zip(ready, answers, strict=True)
-                if answer.status == HTTPStatus.OK
-            }
-        )
+        pages: dict[int, bytes | None] = dict.fromkeys(self._partitions)
+        for each, answer in zip(ready, answers, strict=True):
+            if answer.status == HTTPStatus.OK:
+                pages[each.partition] = answer.body
+        body = labelled(pages)
         headers = [each for each in first.headers if each[0].lower() != b"content-length"]
         return Answered(first.status, [*headers, (b"content-length", b"%d" % len(body))], body)

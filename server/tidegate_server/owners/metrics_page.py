@@ -5,17 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 LABEL = "partition"
+ANSWERED = "tidegate_partition_answered"
 
 
-def labelled(pages: Mapping[int, bytes]) -> bytes:
-    """Merge pages in Prometheus' text format into one.
+def labelled(pages: Mapping[int, bytes | None]) -> bytes:
+    """Merge pages in Prometheus' text format into one, with a gauge of who answered.
 
     Args:
-        pages: the pages by partition.
+        pages: the pages by partition; None for one whose owner gave none.
     """
-    heads: dict[str, list[str]] = {}
-    samples: dict[str, list[str]] = {}
-    for number, page in sorted(pages.items()):
+    heads = {
+        ANSWERED: [
+            f"# HELP {ANSWERED} 1 if the samples of a partition are on this page.",
+            f"# TYPE {ANSWERED} gauge",
+        ]
+    }
+    samples = {
+        ANSWERED: [
+            f'{ANSWERED}{{{LABEL}="{number}"}} {int(page is not None)}'
+            for number, page in sorted(pages.items())
+        ]
+    }
+    for number, page in sorted((number, page) for number, page in pages.items() if page):
         family = ""
         for line in page.decode().splitlines():
             if line.startswith("# "):

@@ -137,6 +137,7 @@ def test_figures_are_those_of_all_workers(world: World) -> None:
         page = plain_http.get(f"{world.target.base_url}/metrics").text
         for partition in (0, 1):
             assert f'tidegate_decisions_total{{partition="{partition}",action="allow"' in page
+            assert f'tidegate_partition_answered{{partition="{partition}"}} 1\n' in page
         assert page.count("# TYPE tidegate_decisions_total") == 1
 
 
