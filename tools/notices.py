@@ -2,7 +2,7 @@
 
 ``python tools/notices.py`` writes the files; with ``--check`` it says, by its exit code, whether
 the one at the top names the crates that the lock file links now, and the one of the server what
-widget and console are made of.
+its carried files and the console are made of.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import widget
+import carried
 
 ROOT = Path(__file__).parents[1]
 NOTICES = "THIRD_PARTY_NOTICES.txt"
@@ -29,6 +29,7 @@ _CRATES = "Crates that are linked into the extension of Tidegate:"
 _PACKAGES = "Packages that the console is made of:"
 _ICONS = "Icons of the console:"
 _FILES = "What the widget on the pages of challenges is made of:"
+_SWAGGER_UI = "What the page of the interface is made of:"
 
 
 def linked_crates() -> list[dict[str, Any]]:
@@ -96,10 +97,15 @@ def of_server() -> Parts:
     """What the wheel of the server carries."""
     packages = {title: texts_of(folder) for title, folder in console_packages().items()}
     return {
-        _FILES: {title: [text] for title, text in widget.notices().items()},
+        _FILES: _carried(carried.WIDGET),
+        _SWAGGER_UI: _carried(carried.SWAGGER_UI),
         _PACKAGES: packages,
         _ICONS: {"lucide 1.62.0  (ISC)": [LUCIDE.read_text().strip()]},
     }
+
+
+def _carried(folder: Path) -> dict[str, list[str]]:
+    return {title: [text] for title, text in carried.notices(folder).items()}
 
 
 def notices(parts: Parts) -> str:

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import cache
 from html import escape
 from importlib.resources import files
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.responses import Response
@@ -44,18 +42,8 @@ def asset(name: str, media_type: str) -> Callable[[Call], Response]:
 
 @cache
 def _content(name: str) -> bytes:
-    if name.startswith("swagger-ui"):
-        return (_library() / name).read_bytes()
-    return files("tidegate_server.routing").joinpath("assets", name).read_bytes()
-
-
-def _library() -> Path:
-    """Return the folder of Swagger UI's files, in the distribution ``swagger-ui-py``."""
-    # Only its files are needed: an import would load adapters for web frameworks.
-    found = find_spec("swagger_ui")
-    assert found is not None
-    assert found.origin is not None
-    return Path(found.origin).parent / "static"
+    folder = "swagger_ui" if name.startswith("swagger-ui") else "assets"
+    return files("tidegate_server.routing").joinpath(folder, name).read_bytes()
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.server.serving import Served
+from tools import carried
 
 from tidegate_server.http.problems import KINDS
 
@@ -31,6 +32,15 @@ def test_the_library_shows_the_version_of_our_document(served: Served) -> None:
         answer = served.http.get(f"/docs/{name}")
         assert answer.headers["content-type"] == f"{kind}; charset=utf-8"
     assert "oas31" in served.http.get("/docs/swagger-ui-bundle.js").text
+
+
+def test_the_files_of_swagger_ui_are_as_they_were_published() -> None:
+    """Both files are those of the version that is written down, with its licences."""
+    folder = carried.SWAGGER_UI
+    assert carried.wrong(folder) == []
+    version = carried.origin(folder)["version"]
+    assert f'PACKAGE_VERSION:"{version}"' in (folder / "swagger-ui-bundle.js").read_text()
+    assert all("Copyright" in text for text in carried.notices(folder).values())
 
 
 def test_the_page_names_every_problem(served: Served) -> None:

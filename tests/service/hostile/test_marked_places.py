@@ -18,13 +18,13 @@ from typing import Any
 
 import attrs
 import pytest
-import zstandard
 from access_world import API_KEY_HEADER, Reply, World, world
 from marked_places import CLEAR, LISTED, SECRET, Place
 from pysqlite3 import dbapi2
 
 from tidegate_server.routing.route import Credential
 from tidegate_server.routing.routes import ROUTES
+from tidegate_server.stores.rows.compression import ZstdDecompressor, ZstdError
 
 HIDDEN: Mapping[str, Place] = {**SECRET, **LISTED}
 PLACES: Mapping[str, Place] = {f"secret: {name}": each for name, each in HIDDEN.items()} | {
@@ -228,10 +228,10 @@ def _unpacked(directory: Path) -> list[tuple[str, bytes]]:
 
 
 def _plain(value: Any) -> bytes:
-    if isinstance(value, bytes) and value.startswith(zstandard.MAGIC_NUMBER.to_bytes(4, "little")):
+    if isinstance(value, bytes) and value.startswith(b"\x28\xb5\x2f\xfd"):
         try:
-            return zstandard.ZstdDecompressor().decompressobj().decompress(value)
-        except zstandard.ZstdError:
+            return ZstdDecompressor().decompress(value)
+        except ZstdError:
             return value  # A change of definitions, against those before it.
     return value if isinstance(value, bytes) else str(value).encode()
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import xxhash
-import zstandard
 from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
 
@@ -23,6 +22,13 @@ from tidegate_server.stores.base import DamagedLogError, NotFoundError
 from tidegate_server.stores.decision_log import gaps
 from tidegate_server.stores.decision_log.lines import MAX_ROW_ENTRIES, LogLine
 from tidegate_server.stores.decision_log.rows import Unreadable, rows
+from tidegate_server.stores.rows.compression import (
+    ZstdDecompressor,
+    ZstdError,
+    compressed,
+    compressor,
+    decompressed,
+)
 from tidegate_server.stores.rows.counters import PRUNED_SEQ, counter
 from tidegate_server.stores.rows.errors import is_corrupt
 from tidegate_server.stores.rows.tables import decision_log
@@ -45,13 +51,15 @@ _ROW = (
 )
 
 
+LEVEL = -1
+"""Packs a decision to a tenth in 2 µs; higher levels take longer for little."""
+
+
 class _Zstd(threading.local):
     """Per-thread compressors, since threads may not share them."""
 
     def __init__(self) -> None:
-        # Level -1 packs a decision to a tenth in 2 µs; higher ones take longer for little.
-        self.pack = zstandard.ZstdCompressor(level=-1, write_checksum=True, write_content_size=True)
-        self.unpack = zstandard.ZstdDecompressor()
+        self.pack = compressor(LEVEL)
 
 
 _ZSTD = _Zstd()
@@ -59,7 +67,7 @@ _ZSTD = _Zstd()
 
 def pack(lines: Sequence[bytes], separator: bytes) -> bytes:
     """Join and compress lines, with a checksum."""
-    return _ZSTD.pack.compress(separator.join(lines))
+    return compressed(separator.join(lines), _ZSTD.pack)
 
 
 def unpack(seq: int, packed: bytes, most: int | None = None) -> bytes:
@@ -70,19 +78,17 @@ def unpack(seq: int, packed: bytes, most: int | None = None) -> bytes:
         DamagedLogError: it fails its checksum.
     """
     try:
-        size = zstandard.frame_content_size(packed)
-        if not 0 <= size <= (MAX_ROW_BYTES if most is None else most):
-            raise DamagedLogError(seq, "has no believable size")
-        return _ZSTD.unpack.decompress(packed)
-    except zstandard.ZstdError:
-        raise DamagedLogError(seq, "does not match its checksum") from None
+        return decompressed(packed, MAX_ROW_BYTES if most is None else most)
+    except ZstdError:
+        reason = "does not match its checksum, or has no believable size"
+        raise DamagedLogError(seq, reason) from None
 
 
 class Packing:
     """:func:`pack` for content that arrives in pieces and is too large for memory."""
 
     def __init__(self) -> None:
-        self._packing = _ZSTD.pack.compressobj()
+        self._packing = compressor(LEVEL)
         self._packed: list[bytes] = []
 
     def add(self, piece: bytes) -> None:
@@ -100,7 +106,7 @@ def unpack_pieces(seq: int, packed: bytes, most: int) -> bytes:
     Raises:
         DamagedLogError: it fails its checksum.
     """
-    unpacking = _ZSTD.unpack.decompressobj()
+    unpacking = ZstdDecompressor()
     pieces: list[bytes] = []
     size = 0
     try:
@@ -109,7 +115,7 @@ def unpack_pieces(seq: int, packed: bytes, most: int) -> bytes:
             size += len(pieces[-1])
             if size > most:
                 raise DamagedLogError(seq, "has no believable size")
-    except zstandard.ZstdError:
+    except (ZstdError, EOFError):
         raise DamagedLogError(seq, "does not match its checksum") from None
     if not unpacking.eof:
         raise DamagedLogError(seq, "has no end")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import attrs
-import zstandard
 from sqlalchemy import select
 
 from tidegate_server.stores.rows import records
+from tidegate_server.stores.rows.compression import ZstdError, compressed, compressor, decompressed
 from tidegate_server.stores.rows.dialects import upsert
 from tidegate_server.stores.rows.tables import compiled_sets as table
 
@@ -87,15 +87,13 @@ _PLACE = tuple(each.name for each in attrs.fields(Place))
 
 def pack(body: bytes) -> bytes:
     """Return the stored form of a body, which takes a while to make for a large one."""
-    return zstandard.ZstdCompressor(level=_LEVEL, write_content_size=True).compress(body)
+    return compressed(body, compressor(_LEVEL, checksum=False))
 
 
 def _unpack(packed: bytes) -> bytes | None:
     try:
-        if not 0 <= zstandard.frame_content_size(packed) <= MAX_BYTES:
-            return None
-        return zstandard.ZstdDecompressor().decompress(packed)
-    except zstandard.ZstdError:
+        return decompressed(packed, MAX_BYTES)
+    except ZstdError:
         return None
 
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import attrs
-import zstandard
 from sqlalchemy import delete, select
 
 from tidegate_server.stores.base import DamagedLogError, NotFoundError
 from tidegate_server.stores.objects import tenants
 from tidegate_server.stores.rows import records
+from tidegate_server.stores.rows.compression import ZstdError, compressed, compressor, decompressed
 from tidegate_server.stores.rows.tables import definition_sets as table
 
 if TYPE_CHECKING:
@@ -137,30 +137,14 @@ def _find(connection: Connection, tenant_id: UUID, revision: int) -> DefinitionS
 
 def _pack(document: bytes, base: bytes) -> bytes:
     window = (len(base) + len(document)).bit_length()
-    parameters = zstandard.ZstdCompressionParameters.from_level(
-        _LEVEL,
-        source_size=len(document),
-        dict_size=len(base),
-        window_log=min(max(window, _SMALLEST_WINDOW), _LARGEST_WINDOW),
-        write_checksum=True,
-        write_content_size=True,
-    )
-    made = zstandard.ZstdCompressor(compression_params=parameters, dict_data=_dictionary(base))
-    return made.compress(document)
+    window_log = min(max(window, _SMALLEST_WINDOW), _LARGEST_WINDOW)
+    return compressed(document, compressor(_LEVEL, base=base, window_log=window_log))
 
 
 def _unpack(kept: DefinitionSet, base: bytes) -> bytes:
     try:
-        if not 0 <= zstandard.frame_content_size(kept.body) <= MAX_BYTES:
-            raise zstandard.ZstdError("it has no believable size")
-        return zstandard.ZstdDecompressor(dict_data=_dictionary(base)).decompress(kept.body)
-    except zstandard.ZstdError as error:
+        return decompressed(kept.body, MAX_BYTES, base)
+    except ZstdError as error:
         raise DamagedLogError(
             kept.revision, f"of the definition sets is damaged: {error}"
         ) from None
-
-
-def _dictionary(base: bytes) -> zstandard.ZstdCompressionDict | None:
-    if not base:
-        return None
-    return zstandard.ZstdCompressionDict(base, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
