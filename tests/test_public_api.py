@@ -20,9 +20,10 @@ from typing import Any
 import pytest
 
 import tidegate
+from tidegate import _public
 
 NAMES = [name for name in tidegate.__all__ if name not in ("testing", "__version__")]
-LATE = {"__version__", *tidegate._LATE}
+LATE = {"__version__", *_public._LATE}
 """Imported when they are named, with what they stand on."""
 TYPES = [
     name
@@ -35,10 +36,37 @@ def test_every_public_name_is_listed() -> None:
     """Nothing is exported by accident and nothing is missing."""
     found = {
         name
-        for name, value in vars(tidegate).items()
-        if not name.startswith("_") and (name == "testing" or not inspect.ismodule(value))
+        for name, value in vars(_public).items()
+        if not name.startswith("_")
+        and name != "annotations"
+        and (name == "testing" or not inspect.ismodule(value))
     }
     assert found | LATE == set(tidegate.__all__)
+
+
+HEAVY = ("attrs", "lark", "orjson", "rich", "yaml", "tidegate._native", "tidegate.engine")
+"""Modules that a program loads when it uses something."""
+
+
+HELP = (
+    "from click.testing import CliRunner; from tidegate.cli.main import tidegate;"
+    "assert CliRunner().invoke(tidegate, ['--help']).exit_code == 0"
+)
+
+
+@pytest.mark.parametrize("program", ["import tidegate", HELP], ids=["import", "help"])
+def test_nothing_heavy_is_imported_before_it_is_used(program: str, process: None) -> None:
+    """An import of the package, and the help of the command, load neither engine nor tables."""
+    program += f"; import sys; early = set({HEAVY}) & set(sys.modules); assert not early, early"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_name_is_kept_once_it_is_imported() -> None:
+    """The package finds a name on first use alone, lists all of them, and refuses others."""
+    assert tidegate.Engine is vars(tidegate)["Engine"]
+    assert set(dir(tidegate)) >= set(tidegate.__all__)
+    with pytest.raises(AttributeError, match="Engin"):
+        tidegate.Engin  # noqa: B018
 
 
 def test_the_client_is_imported_when_it_is_named(process: None) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
 
 import attrs
 
-from tidegate import notebook
+import tidegate.notebook as notebook
 
 if TYPE_CHECKING:
     from tidegate.event_form import Event

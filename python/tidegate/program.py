@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tidegate import notebook
+import tidegate.notebook as notebook
 from tidegate.evaluation.envelope import PreparedContext
 from tidegate.evaluation.rules import Evaluator, compile_rules
 from tidegate.language.check.checker import CheckedExpression, check

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import attrs
 
-from tidegate import notebook
+import tidegate.notebook as notebook
 from tidegate.errors import ExpressionError
 from tidegate.evaluation.encoder import is_variable
 from tidegate.evaluation.envelope import PreparedContext

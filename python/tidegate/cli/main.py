@@ -15,10 +15,7 @@ from typing import Any
 import click
 
 from tidegate.cli.commands import EXAMPLES, GROUPS, PLACES, SENTENCES, SERVICE
-from tidegate.cli.findings.report import FindingsError, print_text
-from tidegate.cli.output import errors, report_failure
 from tidegate.errors import SettingsError, TidegateError
-from tidegate.language.tree.diagnostics import nearest
 
 MAX_SENTENCE = 200
 """Characters of the help of another distribution's command in the list of commands."""
@@ -55,6 +52,8 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
+            from tidegate.language.tree.diagnostics import nearest  # not for the help
+
             meant = nearest(args[0], self.list_commands(ctx)) if args else None
             if meant is None:
                 raise
@@ -124,16 +123,21 @@ def main() -> None:
     """Run the command line; never returns."""
     try:
         tidegate.main(prog_name="tidegate")
-    except FindingsError as error:
-        print_text(errors, error.reported)
-        sys.exit(1)
-    except SettingsError as error:
-        report_failure(error)
-        sys.exit(2)
     except TidegateError as error:
-        report_failure(error)
-        sys.exit(1)
+        _report(error)
+        sys.exit(2 if isinstance(error, SettingsError) else 1)
     except BrokenPipeError:
         # The reader is gone, as with `head`; nobody is left to tell.
         sys.stderr.close()
         sys.exit(0)
+
+
+def _report(error: TidegateError) -> None:
+    # Imported here: they take longer to load than the help takes to print.
+    from tidegate.cli.findings.report import FindingsError, print_text
+    from tidegate.cli.output import errors, report_failure
+
+    if isinstance(error, FindingsError):
+        print_text(errors, error.reported)
+    else:
+        report_failure(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tidegate import notebook
+import tidegate.notebook as notebook
 
 
 class Matches(NamedTuple):

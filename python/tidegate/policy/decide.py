@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
-from tidegate import decider
+import tidegate.decider as decider  # not `from tidegate`: that loads all public names
 from tidegate.evaluation.clients import noted
 from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.event import read_event

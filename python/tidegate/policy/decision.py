@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import orjson
 
-from tidegate import notebook
+import tidegate.notebook as notebook
 from tidegate.decider import Action, Allow, Block, Challenge, Decision
 from tidegate.policy.definitions.model import Mode
 from tidegate.policy.shown_proof import ShownProof

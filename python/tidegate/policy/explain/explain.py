@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tidegate import notebook
+import tidegate.notebook as notebook
 from tidegate.evaluation.trace import Step, Trace, trace
 from tidegate.language.tree import checked
 from tidegate.language.tree.diagnostics import Source
