@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 import sys
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -13,9 +16,14 @@ from typing import Protocol
 import pytest
 
 from tidegate.cli.main import main
+from tidegate_server.stores.rows.compression import compressed, compressor
 
 DEFINITIONS = str(resources.files("tidegate.samples") / "definitions.yaml")
 TRAFFIC = str(resources.files("tidegate.samples") / "traffic.jsonl.gz")
+
+
+def zstd(content: bytes) -> bytes:
+    return compressed(content, compressor(3))
 
 
 class Run(Protocol):
@@ -107,14 +115,14 @@ def test_eval_prints_a_value_a_line(run: Run) -> None:
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize("packed", [True, False])
-def test_decide_reads_gzip_and_plain_from_file_and_standard_input(
-    run: Run, tmp_path: Path, packed: bool, process: None
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress, zstd])
+def test_decide_reads_packed_and_plain_from_file_and_standard_input(
+    run: Run, tmp_path: Path, pack: Callable[[bytes], bytes], process: None
 ) -> None:
     """The same events give the same decisions however they come."""
     content = gzip.decompress(Path(TRAFFIC).read_bytes())
     file = tmp_path / "events"
-    file.write_bytes(gzip.compress(content) if packed else content)
+    file.write_bytes(pack(content))
     from_file = run("decide", DEFINITIONS, str(file), "--json")
     from_stdin = run("decide", DEFINITIONS, "--json", stdin=file.read_bytes())
     assert from_file.returncode == 0

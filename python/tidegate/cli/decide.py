@@ -58,7 +58,7 @@ def decide(
     evaluator: Evaluator,
     as_json: bool,
 ) -> None:
-    """Decide each line of EVENTS by DEFINITIONS; - is standard input, gzip is unpacked."""
+    """Decide each line of EVENTS by DEFINITIONS; - is standard input; packed files are unpacked."""
     need_one_input(definitions, events)
     if summarise and only:
         raise click.UsageError("--only is about single decisions, which --summary doesn't print")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tidegate.cli.findings.report import file_name, refused_document
+from tidegate.cli.output import say_if_terminal
 from tidegate.errors import DefinitionsError
 from tidegate.policy.document import read_document
 from tidegate.policy.document.tree import MAX_BYTES
@@ -59,6 +60,7 @@ def read_bytes(name: str) -> bytes:
     """
     try:
         if name == "-":
+            say_if_terminal("a document")
             return sys.stdin.buffer.read(MAX_BYTES + 1)
         with Path(name).open("rb") as file:
             return file.read(MAX_BYTES + 1)

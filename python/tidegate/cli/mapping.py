@@ -10,9 +10,9 @@ from typing import Any
 import click
 import yaml
 
-from tidegate.cli.inputs.events import open_events
 from tidegate.cli.inputs.json_logs import read_object
 from tidegate.cli.inputs.mapping import Mapping, guessed
+from tidegate.cli.inputs.opening import open_events
 from tidegate.cli.inputs.prefixes import readings
 from tidegate.cli.inputs.tables import objects
 from tidegate.cli.output import errors

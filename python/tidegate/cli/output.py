@@ -73,6 +73,16 @@ def write_file(path: Path, content: bytes) -> None:
         raise click.UsageError(f"`{path}` cannot be written: {error.strerror}") from None
 
 
+def say_if_terminal(expected: str) -> None:
+    """Say that standard input is read, if somebody has to type it.
+
+    Args:
+        expected: the noun for what is read.
+    """
+    if sys.stdin.isatty():
+        errors.print(f"reading {expected} from the terminal; Ctrl-D ends it", markup=False)
+
+
 def report_failure(error: TidegateError) -> None:
     """Print a rejection to standard error, without interpreting markup in it."""
     errors.print(f"error: {error}", style="red", markup=False)

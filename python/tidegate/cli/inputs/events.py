@@ -1,39 +1,33 @@
-"""Reads events: lines from a file or standard input, gzip or plain, in any supported format."""
+"""Reads events: lines from files or standard input, packed or plain, in any supported format."""
 
 from __future__ import annotations
 
-import gzip
-import sys
-import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from heapq import merge
 from itertools import chain, islice
-from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias, TypeVar, cast
+from typing import Any, BinaryIO, TypeAlias, TypeVar
 
 import attrs
 import click
 import orjson
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tidegate.cli.inputs.errors import LongLineError
 from tidegate.cli.inputs.event import CUT, MAX_STRING, PROTOCOL_UNREAD, cut
 from tidegate.cli.inputs.forms import FORMS, Form, form_of, mapped_form
 from tidegate.cli.inputs.mapping import PRESETS
+from tidegate.cli.inputs.opening import Meter, need_file, open_events
 from tidegate.cli.inputs.prefixes import partial_content, without_carrier
 from tidegate.cli.output import counted, errors
 from tidegate.errors import EventError
 from tidegate.limits import Limits
+from tidegate.packed import UNREADABLE
 
 F = TypeVar("F", bound=Callable[..., Any])
-GZIP_MAGIC = b"\x1f\x8b"
 MAX_LINE_BYTES = Limits().event_bytes
 """The limit of an event; a longer line is never in memory as a whole."""
 HELD_BYTES = 1024 * 1024
 """Most of a line that is kept."""
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 JITTER_SECONDS = 10.0
 """Servers write a line at the end of a request, with its start time, so going back this far is
 normal."""
@@ -194,7 +188,7 @@ def _source(context: click.Context, names: tuple[str, ...]) -> Source:
     first, *others = names or ("-",)
     made = Source(first, others=tuple(others), sort=sort)
     for name in made.names:
-        _need_file(name)
+        need_file(name)
     if mapping is not None:
         if form not in (AUTO, "json", "csv"):
             raise click.UsageError(f"--mapping is about JSON and CSV, not `--input {form}`")
@@ -260,24 +254,6 @@ def _with_forms(command: F) -> F:
     )(made)
 
 
-def _need_file(name: str) -> None:
-    if name != "-" and (not Path(name).exists() or Path(name).is_dir()):
-        raise click.BadParameter(f"there is no file `{name}`")
-
-
-@contextmanager
-def open_events(name: str) -> Iterator[BinaryIO]:
-    """The bytes of a file, or of standard input for ``-``, unpacked if gzip."""
-    _need_file(name)
-    with open(sys.stdin.fileno() if name == "-" else name, "rb", closefd=name != "-") as raw:
-        if raw.peek(2)[:2] in UTF_16:
-            raise click.ClickException(f"`{name}` is UTF-16; `iconv -f UTF-16 -t UTF-8` mends it")
-        if raw.peek(2)[:2] == GZIP_MAGIC:
-            yield cast("BinaryIO", gzip.GzipFile(fileobj=raw))
-        else:
-            yield raw
-
-
 def read_events(
     source: Source, *, progress: bool = False, notes: Notes | None = None, in_order: bool = True
 ) -> Iterator[Line]:
@@ -291,8 +267,10 @@ def read_events(
     """
     notes = Notes() if notes is None else notes
     is_one = not source.others
-    with _bar(progress and errors.is_terminal) as advance:
-        files = [_lines(source, name, None if is_one else name, notes) for name in source.names]
+    with Meter(source.names).shown(progress and errors.is_terminal) as meter:
+        files = [
+            _lines(source, name, None if is_one else name, notes, meter) for name in source.names
+        ]
         timed = [_timed(lines, in_order or source.sort) for lines in files]
         merged: Iterator[_Timed] = (
             merge(*timed, key=_by_time) if in_order else chain.from_iterable(timed)
@@ -300,7 +278,7 @@ def read_events(
         if source.sort:
             merged = iter(sorted(merged, key=_by_time))
         for number, (_, line) in enumerate(merged, 1):
-            advance(number)
+            meter.advance(number)
             notes.see(line)
             yield line
 
@@ -338,8 +316,10 @@ def time_of(event: bytes) -> float | None:
         return None
 
 
-def _lines(source: Source, name: str, file: str | None, notes: Notes) -> Iterator[Line]:
-    with open_events(name) as stream:
+def _lines(
+    source: Source, name: str, file: str | None, notes: Notes, meter: Meter
+) -> Iterator[Line]:
+    with open_events(name, meter) as stream:
         try:
             lines = _numbered(stream)
             form = source.form
@@ -356,7 +336,7 @@ def _lines(source: Source, name: str, file: str | None, notes: Notes) -> Iterato
                     notes.passed_over += 1
                 else:
                     yield line
-        except (OSError, EOFError, zlib.error) as error:
+        except UNREADABLE as error:
             raise click.ClickException(f"`{name}` cannot be read to its end: {error}") from error
 
 
@@ -419,27 +399,3 @@ def _cut(event: bytes) -> bytes:
     if not isinstance(found, dict):
         raise EventError("it isn't an object")
     return cut(event, found)
-
-
-class _Advance:
-    """Moves the bar every thousand lines: drawing must not cost more than deciding."""
-
-    STEP = 1_000
-
-    def __init__(self, progress: Progress | None) -> None:
-        self._progress = progress
-        self._task = progress.add_task("events", total=None) if progress else None
-
-    def __call__(self, number: int) -> None:
-        if self._progress is not None and self._task is not None and number % self.STEP == 0:
-            self._progress.update(self._task, completed=number)
-
-
-@contextmanager
-def _bar(wanted: bool) -> Iterator[_Advance]:
-    if not wanted:
-        yield _Advance(None)
-        return
-    columns = (TextColumn("deciding"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=errors, transient=True) as progress:
-        yield _Advance(progress)

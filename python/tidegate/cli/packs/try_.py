@@ -78,7 +78,7 @@ def try_(
 ) -> None:
     """Show the answers that packs would have given to a log; no document is needed.
 
-    EVENTS are access logs or events; - is standard input, gzip is unpacked.
+    EVENTS are access logs or events; - is standard input, and packed files are unpacked.
     """
     packs = packs_of(names or (() if folders else BUNDLED), folders)
     definitions = load_definitions(whole_document(packs, proxies))

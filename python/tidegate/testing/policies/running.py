@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import time
-import zlib
 from collections import Counter
-from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -16,6 +13,7 @@ import orjson
 from tidegate.engine import Engine
 from tidegate.errors import EvaluationError, EventError, TidegateError
 from tidegate.functions.time import parse_moment
+from tidegate.packed import UNREADABLE, unpacked
 from tidegate.policy.explain.shown import show_time
 from tidegate.testing.policies.comparing import Difference, compare, compare_count, summary_of
 from tidegate.testing.policies.model import Bounds, Expectation
@@ -36,7 +34,6 @@ KINDS = ("allow", "challenge", "block", "refused")
 """Kinds of outcomes, as replays count them."""
 MAX_DIFFERENCES = 20
 """Most differences of a whole replay that are reported."""
-_GZIP = b"\x1f\x8b"
 
 Event: TypeAlias = "Mapping[str, Any] | bytes"
 
@@ -202,12 +199,9 @@ def _replayed(case: Case, replay: Replay) -> Iterator[Sent]:
 
 def _lines(path: Path) -> Iterator[bytes]:
     try:
-        with ExitStack() as stack:
-            file = stack.enter_context(path.open("rb"))
-            is_packed = file.peek(2)[:2] == _GZIP
-            lines = stack.enter_context(gzip.GzipFile(fileobj=file)) if is_packed else file
-            yield from lines
-    except (OSError, EOFError, zlib.error) as error:
+        with path.open("rb") as file:
+            yield from unpacked(file)
+    except UNREADABLE as error:
         raise TestsError(f"`{path}` cannot be read: {error}") from None
 
 

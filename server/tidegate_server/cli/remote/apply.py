@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tidegate.cli.findings.report import STANDARD_INPUT, FindingsError, of_document, print_text
-from tidegate.cli.output import console, errors, json_option, print_json
+from tidegate.cli.output import console, errors, json_option, print_json, say_if_terminal
 from tidegate.cli.remote import Remote, RemoteError
 from tidegate.policy.definitions.findings import Finding
 from tidegate.policy.document.tree import MAX_BYTES
@@ -58,6 +58,7 @@ def apply(remote: RemoteSettings, file: str, dry_run: bool, yes: bool, as_json: 
 
 def _content(file: str) -> bytes:
     if file == "-":
+        say_if_terminal("a document")
         return sys.stdin.buffer.read(MAX_BYTES + 1)
     return Path(file).read_bytes()
 

@@ -39,7 +39,7 @@ def compressor(
         window_log: the logarithm of the window's bytes; by default, what the level has.
         checksum: whether frames have one.
     """
-    options = {
+    options: dict[int, int] = {
         CompressionParameter.compression_level: level,
         CompressionParameter.checksum_flag: int(checksum),
     }
