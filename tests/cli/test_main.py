@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import subprocess
 import sys
 from importlib.metadata import entry_points
 
 import click
 import pytest
+from click.testing import CliRunner
 
-from tidegate.cli.commands import GROUPS, PLACES, SERVICE
+from tidegate.cli.commands import EXAMPLE_OF, GROUPS, PLACES, SENTENCES, SERVICE
 from tidegate.cli.main import PLUGINS, tidegate
 
 WITHOUT_SERVER = """
@@ -109,3 +112,29 @@ def test_a_mistyped_command_names_the_one_that_was_meant(process: None) -> None:
     assert done.returncode == 2
     assert "Did you mean `decide`?" in done.stderr
     assert "Did you mean" not in run_with_server("xyzzy").stderr
+
+
+@pytest.mark.parametrize("arguments", [("decide", "--sumary"), ("packs", "lst")])
+def test_a_mistyped_option_names_the_one_that_was_meant(
+    arguments: tuple[str, ...], process: None
+) -> None:
+    """Options, and commands below a command, get a guess too."""
+    done = run_with_server(*arguments)
+    assert done.returncode == 2
+    assert re.search(r"Did you mean '(--summary|list)'\?", done.stderr)
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_the_help_of_a_command_has_an_example_that_is_accepted(name: str) -> None:
+    """The last line of each help is a call with commands and options that are there."""
+    done = CliRunner().invoke(tidegate, [name, "--help"])
+    assert done.exit_code == 0
+    example = done.output.rstrip().splitlines()[-1].strip()
+    assert example == EXAMPLE_OF[name]
+    words = shlex.split(example.partition(" > ")[0])[1:]
+    command: click.Command = tidegate
+    while isinstance(command, click.Group):
+        found = command.get_command(click.Context(command), words.pop(0))
+        assert found is not None, example
+        command = found
+    command.make_parser(click.Context(command)).parse_args(words)

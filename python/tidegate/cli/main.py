@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from tidegate.cli.commands import EXAMPLES, GROUPS, PLACES, SENTENCES, SERVICE
+from tidegate.cli.commands import EXAMPLE_OF, EXAMPLES, GROUPS, PLACES, SENTENCES, SERVICE
 from tidegate.errors import SettingsError, TidegateError
 
 MAX_SENTENCE = 200
@@ -43,6 +43,9 @@ class Commands(click.Group):
         else:
             return _Unavailable(cmd_name) if cmd_name in SENTENCES else None
         assert isinstance(command, click.Command)
+        example = EXAMPLE_OF.get(cmd_name)
+        if example is not None:
+            command.epilog = f"\b\nExample:\n  {example}"
         return command
 
     def resolve_command(
