@@ -25,6 +25,7 @@ PLACES = {
     "decide": "tidegate.cli.decide:decide",
     "explain": "tidegate.cli.explain:explain",
     "eval": "tidegate.cli.evaluate:evaluate",
+    "repl": "tidegate.repl.command:repl",
     "mapping": "tidegate.cli.mapping:mapping",
 }
 """The place of each command of this distribution."""
@@ -52,6 +53,7 @@ _LIBRARY: Mapping[str, Mapping[str, str]] = {
         "decide": "Decide each line of events or of an access log by definitions.",
         "explain": "Explain one decision: every condition, value and window.",
         "eval": "Evaluate an expression over each line of events, and print the values.",
+        "repl": "Evaluate expressions as you type them, against an event (needs tidegate[repl]).",
         "mapping": "Show, check and guess mappings for logs in JSON and CSV.",
     },
 }
@@ -114,6 +116,7 @@ EXAMPLE_OF = {
     "decide": "tidegate decide shop.yaml access.log access.log.1.gz --summary",
     "explain": "tidegate explain shop.yaml access.log --line 6",
     "eval": "tidegate eval 'request.path' access.log --summary",
+    "repl": "tidegate repl access.log",
     "mapping": "tidegate mapping guess app.log > mapping.yaml",
     "play": "tidegate play shop.yaml access.log",
     "serve": "tidegate serve --demo",

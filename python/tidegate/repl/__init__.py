@@ -1,0 +1,1 @@
+"""``tidegate repl``: expressions as they are typed, against one event."""
