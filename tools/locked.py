@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 REQUIREMENTS = ROOT / "deploy" / "requirements.txt"
 SBOM = ROOT / "deploy" / "python.cdx.json"
 DISTRIBUTIONS = ("pyproject.toml", "server/pyproject.toml")
-NOT_LOCKED = {"lsp", "repl", "testing"}
+NOT_LOCKED = {"frames", "lsp", "repl", "testing"}
 """Extras that no container needs."""
 SBOM_TOOL = "cyclonedx-bom==7.5.0"
 _HEAD = "# Written by tools/locked.py; install with `pip install --require-hashes -r`.\n"
