@@ -402,6 +402,7 @@ class Calls:
         base_url: str,
         redactor: Redactor,
         aside: Sequence[int] = ...,
+        trace_ids: Sequence[str | None] | None = None,
     ) -> _BlockColumns:
         """Decide on the calls that are not refused, in order, and remember them.
 
@@ -412,6 +413,7 @@ class Calls:
             base_url: of the service, for the URLs of challenges.
             redactor: makes what is kept of the events.
             aside: numbers of deferred calls, which are not decided on.
+            trace_ids: the trace of each call, in 32 hexadecimal digits; None without any.
 
         Raises:
             ValueError: there are not as many ids or keys as calls.
@@ -479,7 +481,7 @@ class PlainForm(Generic[_T]):
 
     A plain request is a POST over HTTP/1.1 to one of the targets, in printable ASCII, with at most
     32 headers; ``host``, ``x-service-api-key``, ``content-type: application/json`` and
-    ``content-length``, in decimal, are there once each and ``x-request-id`` at most once; nothing
+    ``content-length``, in decimal, are there once each, ``x-request-id`` and ``traceparent`` at most once; nothing
     else says how it is framed, encoded or answered.  Every parser of HTTP reads a recognised
     request alike.
 
@@ -492,8 +494,8 @@ class PlainForm(Generic[_T]):
     def __new__(
         cls, targets: Sequence[tuple[str, _T]], max_head: int, max_body: int
     ) -> PlainForm[_T]: ...
-    def read(self, data: bytes) -> tuple[_T, bytes, bytes | None, bytes] | None:
-        """The target, the API key, the request id and the body of one whole plain request.
+    def read(self, data: bytes) -> tuple[_T, bytes, bytes | None, bytes | None, bytes] | None:
+        """The target, API key, request id, ``traceparent`` and body of one whole plain request.
 
         Returns:
             None when the data is anything else, be it more or less than one request.

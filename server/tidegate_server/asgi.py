@@ -24,6 +24,7 @@ from tidegate_server.http.headers import request_id_of
 from tidegate_server.http.limits import MAX_BATCH_BYTES
 from tidegate_server.http.problems import Problem, problem_of
 from tidegate_server.http.request import require_media_type
+from tidegate_server.http.trace_context import given_traceparent, trace_id_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -73,13 +74,15 @@ async def _one(hot: HotPath, endpoint: Endpoint, request: Request) -> Answer:
             return hot.with_limit(key, known[given.value])
     key = hot.admission.admit(headers)
     body = await read_body(request.scope, request.receive)
-    return await hot.decide(endpoint, key, body, None if given is None else given.value)
+    name = None if given is None else given.value
+    return await hot.decide(endpoint, key, body, name, given_traceparent(headers))
 
 
 async def _answer_batch(hot: HotPath, room: BatchRoom, request: Request) -> Answer:
     if request.method != "POST":
         return _only_post(request)
     headers = request.scope["headers"]
+    traceparent = given_traceparent(headers)
     try:
         key = hot.admission.credential(headers)
         given = given_id(request.scope)
@@ -89,11 +92,12 @@ async def _answer_batch(hot: HotPath, room: BatchRoom, request: Request) -> Answ
         size = declared_length(request.scope, MAX_BATCH_BYTES)
         with room.taken(key.tenant_text, size):
             body = await read_body(request.scope, request.receive, MAX_BATCH_BYTES)
-            return await batch.decide_batch(hot, key, body, kind == batch.NDJSON, given)
+            is_ndjson = kind == batch.NDJSON
+            return await batch.decide_batch(hot, key, body, is_ndjson, given, traceparent)
     except Exception as error:
         problem = problem_of(error)
         request_id = request_id_of(headers)
-        hot.failed(problem, error, BEACON, request_id)
+        hot.failed(problem, error, BEACON, request_id, trace_id_of(traceparent))
         return problem_answer(problem, batch.PATH, request_id)
 
 

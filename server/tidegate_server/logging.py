@@ -59,35 +59,42 @@ def is_text(settings: LogSettings) -> bool:
     return settings.format == "text" or (settings.format == "auto" and sys.stderr.isatty())
 
 
-def configure(settings: LogSettings) -> None:
-    """Set up logging for the process, for Tidegate and its libraries alike."""
-    shared: list[Any] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
-        conceal,
-    ]
-    renderer: Any
-    if not is_text(settings):
-        renderer = structlog.processors.JSONRenderer(
+_SHARED: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.format_exc_info,
+    conceal,
+]
+
+
+def _formatter(renderer: Any) -> logging.Formatter:
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=_SHARED,
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+    )
+
+
+def json_formatter() -> logging.Formatter:
+    """Return what writes a record as a line of JSON, with secrets concealed."""
+    return _formatter(
+        structlog.processors.JSONRenderer(
             serializer=lambda event, **_: orjson.dumps(event, default=str).decode()
         )
-    else:
-        renderer = structlog.dev.ConsoleRenderer(colors=False)
+    )
+
+
+def configure(settings: LogSettings) -> None:
+    """Set up logging for the process, for Tidegate and its libraries alike."""
     level = getattr(logging, settings.level.upper())
     structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.make_filtering_bound_logger(level),
     )
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
-        )
-    )
+    as_text = structlog.dev.ConsoleRenderer(colors=False)
+    handler.setFormatter(_formatter(as_text) if is_text(settings) else json_formatter())
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)

@@ -19,6 +19,7 @@ from tidegate_server.asgi import hot_handlers
 from tidegate_server.connection.bounds import Bounds, room_for
 from tidegate_server.connection.handshakes import Handshakes
 from tidegate_server.connection.protocol import Protocol, Shared, close_late_connections
+from tidegate_server.connection.traced import TracedApplication
 from tidegate_server.http.application import HttpApplication
 from tidegate_server.logging import log
 from tidegate_server.workers.tidying import give_back_memory
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from tidegate_server.hot.hot_path import HotPath
     from tidegate_server.http.application import Handler
+    from tidegate_server.http.trace_context import Tracer
     from tidegate_server.operators.keys import Keys
     from tidegate_server.partitions.slot import Slot
     from tidegate_server.service import Service
@@ -125,6 +127,22 @@ async def run(
     Raises:
         ListenError: it can't listen on the address.
     """
+    from tidegate_server.telemetry.exporting import exporting
+
+    instance = "0" if slot is None else str(slot.number)
+    async with exporting(settings.telemetry, instance) as tracer:
+        await _serve(settings, store, keys, fork_server, started, slot, tracer)
+
+
+async def _serve(
+    settings: Settings,
+    store: Store,
+    keys: Keys,
+    fork_server: ForkServer,
+    started: Callable[[str], None],
+    slot: Slot | None,
+    tracer: Tracer | None,
+) -> None:
     # A daemon listens as the service does, but should not hold the service in memory.
     from tidegate_server.partitions.worker import Worker
     from tidegate_server.service import Service
@@ -143,6 +161,7 @@ async def run(
             bounds_of(settings.server),
             proxies_of(settings.server),
             service.application.accept_limit,
+            tracer,
         )
         application: ASGIApp = application_of(hot, service, behind(settings, service))
         if worker is not None:
@@ -282,7 +301,7 @@ def configuration(settings: ServerSettings, application: Any, shared: Shared) ->
         shared: the state shared by the connections.
     """
     return uvicorn.Config(
-        application,
+        TracedApplication(application, shared.tracer),
         http=cast("type[Protocol]", partial(Protocol, shared)),
         loop="uvloop",
         ws="none",

@@ -180,6 +180,8 @@ fn count(outcomes: &mut Vec<Outcome>, outcome: &CallOutcome<'_, '_>) {
 pub struct Caller<'c> {
     pub decision_id: Uuid,
     pub api_key_id: &'c str,
+    /// The trace of the call, in 32 hexadecimal digits.
+    pub trace_id: Option<&'c str>,
 }
 
 /// A decision that is applied.
@@ -267,6 +269,9 @@ impl Text<'_> {
         push_int(out, self.definitions.revision);
         out.push_str(",\"duration_us\":");
         push_int(out, extras.duration_us);
+        if let Some(trace_id) = self.caller.trace_id {
+            member(out, "trace_id", Some(trace_id));
+        }
         if let Some(sealed) = &extras.sealed {
             out.push_str(",\"sealed\":\"");
             URL_SAFE_NO_PAD.encode_string(sealed, out);

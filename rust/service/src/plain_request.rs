@@ -19,6 +19,8 @@ pub struct PlainRequest<'r> {
     pub key: &'r [u8],
     /// The request's own id, if any.
     pub id: Option<&'r [u8]>,
+    /// Its `traceparent` as it was sent, valid or not.
+    pub traceparent: Option<&'r [u8]>,
     pub body: &'r [u8],
 }
 
@@ -56,7 +58,8 @@ impl PlainForm {
         if body.len() != said.length? || body.len() > self.max_body || !said.is_json || !said.host {
             return None;
         }
-        Some(PlainRequest { target, key: said.key?, id: said.id, body })
+        let Said { id, traceparent, .. } = said;
+        Some(PlainRequest { target, key: said.key?, id, traceparent, body })
     }
 }
 
@@ -68,6 +71,7 @@ struct Said<'a> {
     length: Option<usize>,
     key: Option<&'a [u8]>,
     id: Option<&'a [u8]>,
+    traceparent: Option<&'a [u8]>,
 }
 
 impl<'a> Said<'a> {
@@ -86,6 +90,8 @@ impl<'a> Said<'a> {
                 !std::mem::replace(&mut said.host, true)
             } else if is("x-request-id") {
                 said.id.replace(value).is_none() && is_request_id(value)
+            } else if is("traceparent") {
+                said.traceparent.replace(value).is_none()
             } else if is("connection") {
                 value.eq_ignore_ascii_case(b"keep-alive")
             } else {

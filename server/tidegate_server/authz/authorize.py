@@ -19,18 +19,21 @@ from tidegate_server.challenge.return_url import OF_VISITOR
 from tidegate_server.hot.given_id import given_id
 from tidegate_server.hot.hot_path import problem_answer
 from tidegate_server.http.answer import Answer
+from tidegate_server.http.decision_in import decision_in
 from tidegate_server.http.headers import REQUEST_ID_HEADER, request_id_of
 from tidegate_server.http.problems import Problem, problem_of
+from tidegate_server.http.trace_context import DECISION, given_traceparent, trace_id_of
 from tidegate_server.turns.call import Endpoint
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from starlette.requests import Request
 
     from tidegate.edge.forward_auth import Inquiry
     from tidegate.edge.reply import Reply
     from tidegate_server.hot.hot_path import HotPath
+    from tidegate_server.http.answer import Header
     from tidegate_server.operators.key_ring import ApiKey
 
 AUTHZ = Endpoint("authz", PATH, needs_content=True)
@@ -56,40 +59,55 @@ async def authorize(hot: HotPath, request: Request) -> Answer:
     """
     scope = request.scope
     request_id = request_id_of(scope["headers"])
+    trace_id = trace_id_of(given_traceparent(scope["headers"]))
     try:
         key = hot.admission.credential(scope["headers"])
     except Problem as problem:
-        hot.failed(problem, problem, AUTHZ, request_id, problem.detail)
+        hot.failed(problem, problem, AUTHZ, request_id, trace_id, problem.detail)
         return problem_answer(problem, PATH, request_id)
-    return _sent(await _reply(hot, key, scope, request_id), request_id)
+    reply, answer = await _reply(hot, key, scope, request_id)
+    more = [(REQUEST_ID_HEADER, request_id.encode())]
+    found = None if trace_id is None or answer is None else decision_in(answer.body)
+    if found is not None:
+        more.append((DECISION, " ".join(found).encode()))
+    return _sent(reply, more)
 
 
-async def _reply(hot: HotPath, key: ApiKey, scope: Mapping[str, Any], request_id: str) -> Reply:
+async def _reply(
+    hot: HotPath, key: ApiKey, scope: Mapping[str, Any], request_id: str
+) -> tuple[Reply, Answer | None]:
+    """Return the reply to a proxy, and the answer of the decision that it carries out, if any."""
+    traceparent = given_traceparent(scope["headers"])
+    trace_id = trace_id_of(traceparent)
     try:
         inquiry = _inquiry(scope)
     except UnclearInquiryError as error:
         reason = str(error)
-        hot.failed(Problem("malformed-request", reason), error, AUTHZ, request_id, reason)
-        return refused()
+        problem = Problem("malformed-request", reason)
+        hot.failed(problem, error, AUTHZ, request_id, trace_id, reason)
+        return refused(), None
     given = given_id(scope)
     try:
         if given is not None and given.is_repeated:
             known = await hot.recorded(key, [given.value])
             if known:
-                return _decided(inquiry, known[given.value])
+                return _decided(inquiry, known[given.value]), known[given.value]
         hot.admission.count(key)
         early = inquiry.early()
         if early is not None:
-            return early
+            return early, None
         name = None if given is None else given.value
         event = inquiry.event()
         event["return_url"] += OF_VISITOR
-        return _decided(inquiry, await hot.decide(AUTHZ, key, orjson.dumps(event), name))
+        body = orjson.dumps(event)
+        answer = await hot.decide(AUTHZ, key, body, name, traceparent)
+        return _decided(inquiry, answer), answer
     except Exception as error:
         problem = problem_of(error)
-        hot.failed(problem, error, AUTHZ, request_id)
+        hot.failed(problem, error, AUTHZ, request_id, trace_id)
         is_of_the_request = problem.code in _OF_THE_REQUEST
-        return inquiry.failed(_CLOSED, EventError(str(problem)) if is_of_the_request else problem)
+        cause = EventError(str(problem)) if is_of_the_request else problem
+        return inquiry.failed(_CLOSED, cause), None
 
 
 def _inquiry(scope: Mapping[str, Any]) -> Inquiry:
@@ -104,7 +122,7 @@ def _decided(inquiry: Inquiry, answer: Answer) -> Reply:
     return inquiry.decided(_CLOSED, read_decision(Received(200, {}, answer.body), ""))
 
 
-def _sent(reply: Reply, request_id: str) -> Answer:
+def _sent(reply: Reply, more: Sequence[Header]) -> Answer:
     """Return a reply in the form that the server sends."""
     kind = reply.header("content-type")
     headers = tuple(
@@ -113,6 +131,6 @@ def _sent(reply: Reply, request_id: str) -> Answer:
     return Answer(
         reply.body,
         reply.status,
-        (*headers, (REQUEST_ID_HEADER, request_id.encode())),
+        (*headers, *more),
         b"text/plain; charset=utf-8" if kind is None else kind.encode(),
     )

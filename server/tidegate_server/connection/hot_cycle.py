@@ -8,11 +8,12 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Protocol
 
 from tidegate_server.hot.admission import credential_of
-from tidegate_server.hot.hot_path import finished
+from tidegate_server.hot.hot_path import finished, given_headers
 from tidegate_server.http.answer import Answer
-from tidegate_server.http.headers import REQUEST_ID_HEADER, given_request_id, request_id_of
+from tidegate_server.http.headers import given_request_id, request_id_of
 from tidegate_server.http.limits import MAX_BODY_BYTES, too_large
 from tidegate_server.http.problems import Problem
+from tidegate_server.http.trace_context import TRACERESPONSE, given_traceparent
 from tidegate_server.turns.call import HotCall
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class HotCycle(HotCall):
         "keep_alive",
         "message_event",
         "response_complete",
+        "traceparent",
     )
     _hot: HotPath | None
     """Decides the call; None if another process does."""
@@ -72,7 +74,7 @@ class HotCycle(HotCall):
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._has_passed = False
-        self.decision_id = None
+        self.decision_id = self.traceparent = None
         self._refusal: Problem | None = None
         self._known: Answer | None = None
         self._is_started = self._is_answered = True
@@ -97,6 +99,7 @@ class HotCycle(HotCall):
         endpoint: Endpoint,
         credential: bytes,
         request_id: bytes | None,
+        traceparent: bytes | None,
         body: bytes,
     ) -> None:
         """Take a call that has arrived completely.
@@ -106,6 +109,7 @@ class HotCycle(HotCall):
             add: takes the call, to have it decided.
             credential: as it was sent.
             request_id: the caller's, safe to send back.
+            traceparent: the caller's, if it is valid.
         """
         self.response_complete = self._is_answered = False
         self.keep_alive = True
@@ -113,6 +117,7 @@ class HotCycle(HotCall):
         self.endpoint = endpoint
         self.credential = credential
         self.request_id = request_id
+        self.traceparent = traceparent
         self.body = body
         self.started = perf_counter_ns()
         add(self)
@@ -128,6 +133,7 @@ class HotCycle(HotCall):
         self.credential = None
         request_id = given_request_id(headers)
         self.request_id = None if request_id is None else request_id.encode()
+        self.traceparent = given_traceparent(headers)
         self.body = b""
         self._refusal = None
         try:
@@ -155,6 +161,7 @@ class HotCycle(HotCall):
         self.credential = credential_of(headers)
         request_id = given_request_id(headers)
         self.request_id = None if request_id is None else request_id.encode()
+        self.traceparent = given_traceparent(headers)
         self.body = b""
         self._refusal = None
 
@@ -163,6 +170,7 @@ class HotCycle(HotCall):
         self.response_complete = self._is_started = self._is_answered = False
         self.keep_alive = keep_alive
         self.request_id = request_id_of(headers).encode()
+        self.traceparent = None
         self._refusal = None
         self._known = answer
 
@@ -218,12 +226,14 @@ class HotCycle(HotCall):
 
     def _refuse(self, problem: Exception) -> None:
         assert self._hot is not None
-        request_id = self.request_id
-        given = () if request_id is None else ((REQUEST_ID_HEADER, request_id),)
+        given = given_headers(self)
         self._send(finished(self._hot, self.endpoint, given, problem), None)
 
     def _send(self, answer: Answer, request_id: bytes | None) -> None:
         if not self.disconnected:
+            if self.traceparent is not None:
+                more = (*answer.headers, (TRACERESPONSE, self.traceparent))
+                answer = Answer(answer.body, answer.status, more, answer.content_type)
             self._connection.send(answer, self.keep_alive, request_id)
         self._end()
 
@@ -236,6 +246,9 @@ class HotCycle(HotCall):
             self.answer(Answer(body))
             return
         self._is_answered = True
+        if self.traceparent is not None:
+            self._send(Answer(body), self.request_id)
+            return
         if not self.disconnected:
             self._connection.send_body(body, self.keep_alive, self.request_id)
         self._end()

@@ -33,6 +33,7 @@ from tidegate_server.connection.accept_limit import AcceptLimit
 from tidegate_server.connection.bounds import Bounds, share_of
 from tidegate_server.connection.framing import body_length, line_problem, piece_end, request_line
 from tidegate_server.connection.hot_cycle import HotCycle
+from tidegate_server.connection.traced import TracedCycle
 from tidegate_server.connection.writing import answer_bytes, lines, refusal, success_bytes
 from tidegate_server.hot.admission import credential_of, is_refused_by_key_alone
 from tidegate_server.hot.hot_path import ENDPOINTS
@@ -47,11 +48,13 @@ from tidegate_server.http.limits import (
     SEND_SECONDS,
 )
 from tidegate_server.http.problems import Problem
+from tidegate_server.http.trace_context import read_traceparent
 
 if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
     from tidegate_server.hot.hot_path import HotPath, HotPaths
+    from tidegate_server.http.trace_context import Tracer
     from tidegate_server.turns.call import Endpoint, HotCall
 
 PLAIN = PlainForm(list(ENDPOINTS.items()), MAX_HEADER_BYTES, MAX_BODY_BYTES)
@@ -98,12 +101,14 @@ class Shared:
         bounds: the limits of connections.
         proxies: the proxies that are trusted to name the caller.
         reception: where requests wait until they are begun.
+        tracer: makes spans of calls; None if they aren't traced here.
     """
 
     hot: HotPaths | None = None
     bounds: Bounds = attrs.field(factory=Bounds)
     proxies: TrustedProxies = attrs.field(factory=lambda: TrustedProxies.of(()))
     accept_limit: AcceptLimit = attrs.field(factory=AcceptLimit)
+    tracer: Tracer | None = None
 
 
 class Protocol(HttpToolsProtocol):
@@ -142,7 +147,8 @@ class Protocol(HttpToolsProtocol):
         self._is_proxied = False
         self._share: str | None = None
         """The caller; behind a trusted proxy it is known from a request's head to its answer."""
-        self._call = HotCycle(self)
+        tracer = shared.tracer
+        self._call = HotCycle(self) if tracer is None else TracedCycle(self, tracer)
 
     def is_with(self, hot: HotPath) -> bool:
         """Tell whether a hot path has a call of this connection."""
@@ -192,7 +198,9 @@ class Protocol(HttpToolsProtocol):
                 if add is not None:
                     self._stage = ANSWER
                     self.cycle = self._call
-                    self._call.take(hot, add, *call)
+                    endpoint, credential, request_id, sent, body = call
+                    trace = None if sent is None else read_traceparent(sent)
+                    self._call.take(hot, add, endpoint, credential, request_id, trace, body)
                     return
         self._read(data, 0)
 

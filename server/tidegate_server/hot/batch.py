@@ -20,6 +20,7 @@ from tidegate_server.hot.hot_path import BEACON, HotPath, problem_answer
 from tidegate_server.http.answer import Answer
 from tidegate_server.http.limits import MAX_BATCH_EVENTS, MAX_BODY_BYTES, too_large
 from tidegate_server.http.problems import Problem, problem_of
+from tidegate_server.http.trace_context import trace_id_of
 
 if TYPE_CHECKING:
     from tidegate_server.hot.given_id import GivenId
@@ -35,7 +36,12 @@ _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 async def decide_batch(
-    hot: HotPath, key: ApiKey, body: bytes, is_ndjson: bool, given: GivenId | None = None
+    hot: HotPath,
+    key: ApiKey,
+    body: bytes,
+    is_ndjson: bool,
+    given: GivenId | None = None,
+    traceparent: bytes | None = None,
 ) -> Answer:
     """Answer all events of a body, in order.
 
@@ -45,6 +51,7 @@ async def decide_batch(
         body: the events.
         is_ndjson: whether they are lines.
         given: the id of a call that a gateway forwarded.
+        traceparent: of the call, for all of its events.
 
     Raises:
         Problem: the body isn't a batch, or has too many events.
@@ -53,7 +60,7 @@ async def decide_batch(
         events = split_lines(body) if is_ndjson else split_array(body)
     if len(events) > MAX_BATCH_EVENTS:
         raise Problem("body-too-large", f"a batch has at most {MAX_BATCH_EVENTS} events")
-    items = _Items(hot, key, len(events), given)
+    items = _Items(hot, key, len(events), given, traceparent)
     if given is not None and given.is_repeated:
         await items.repeat(given)
     for start in range(0, len(events), AT_ONCE):
@@ -69,7 +76,15 @@ async def decide_batch(
 class _Items:
     """The answers of a batch, filled in as they come."""
 
-    def __init__(self, hot: HotPath, key: ApiKey, count: int, given: GivenId | None) -> None:
+    def __init__(
+        self,
+        hot: HotPath,
+        key: ApiKey,
+        count: int,
+        given: GivenId | None,
+        traceparent: bytes | None,
+    ) -> None:
+        self._traceparent = traceparent
         self._hot = hot
         self._key = key
         self._given = given
@@ -107,7 +122,8 @@ class _Items:
             try:
                 if len(event) > MAX_BODY_BYTES:
                     raise too_large(MAX_BODY_BYTES)
-                self._hot.begin(BEACON, self._key, event, partial(self._place, number), name)
+                done = partial(self._place, number)
+                self._hot.begin(BEACON, self._key, event, done, name, self._traceparent)
             except Exception as error:
                 self._place(number, error)
         self._begun = start + len(events) if room == len(new) else new[room][0]
@@ -150,7 +166,8 @@ class _Items:
             return b'{"status":200,%b' % outcome.body[1:]
         problem = problem_of(outcome)
         request_id = str(uuid7())
-        self._hot.failed(problem, outcome, BEACON, request_id)
+        trace_id = trace_id_of(self._traceparent)
+        self._hot.failed(problem, outcome, BEACON, request_id, trace_id)
         refusal = problem_answer(problem, PATH, request_id)
         return b'{"status":%d,"problem":%b}' % (problem.status, refusal.body)
 

@@ -31,6 +31,7 @@ from tidegate_server.hot.signed_calls import Signatures, signed_among
 from tidegate_server.http.answer import Answer
 from tidegate_server.http.limits import MAX_BODY_BYTES, MAX_IDEMPOTENCY_KEY
 from tidegate_server.http.problems import ErrorDetail, Problem, problem_of
+from tidegate_server.http.trace_context import trace_id_of
 from tidegate_server.logging import log
 from tidegate_server.stores.decision_log.lines import MAX_ROW_ENTRIES, LogBlock
 from tidegate_server.turns.call import answer, deliver, refuse
@@ -281,6 +282,7 @@ class CallQueue:
                     self.base_url(),
                     tenant.redactor,
                     keyed.deferred,
+                    trace_ids_of(calls),
                 )
             )
             block = Block(*decided)
@@ -431,6 +433,12 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
         result: T = ended.value
         return result
     raise RuntimeError("it waits")
+
+
+def trace_ids_of(calls: Sequence[HotCall]) -> list[str | None] | None:
+    """Return the trace of each call; None if none has one."""
+    given = [call.traceparent for call in calls]
+    return [trace_id_of(each) for each in given] if any(given) else None
 
 
 def too_many(lane: Lane) -> Problem:

@@ -17,7 +17,7 @@ from uuid_utils import uuid7
 
 from tidegate_server.geo.databases import GeoDatabases
 from tidegate_server.hot.call_queue import CallQueue
-from tidegate_server.http.access_log import AccessLog
+from tidegate_server.http.access_log import AccessLog, in_trace
 from tidegate_server.http.answer import Answer
 from tidegate_server.http.headers import (
     DATA_HEADERS,
@@ -26,6 +26,7 @@ from tidegate_server.http.headers import (
     request_id_of,
 )
 from tidegate_server.http.problems import CONTENT_TYPE, Problem, problem_document, problem_of
+from tidegate_server.http.trace_context import TRACEPARENT, given_traceparent, trace_id_of
 from tidegate_server.logging import log
 from tidegate_server.turns.call import CallBack, Endpoint
 from tidegate_server.turns.lanes import Lanes
@@ -129,18 +130,25 @@ class HotPath:
         error: BaseException,
         endpoint: Endpoint,
         request_id: str,
+        trace_id: str | None,
         reason: str | None = None,
     ) -> None:
         """Count a refusal, and log an unexpected one.
 
         Args:
+            trace_id: of the caller's trace, if any.
             reason: detail beyond the problem's code, for the log.
         """
         self.metrics.refused(problem.code)
-        self.access.hot_refusal(endpoint.path, problem.status, problem.code, request_id, reason)
+        path, status, code = endpoint.path, problem.status, problem.code
+        self.access.hot_refusal(path, status, code, request_id, trace_id, reason)
         if problem.code == "internal-error":
             log.error(
-                "hot call failed", endpoint=endpoint.name, request_id=request_id, exc_info=error
+                "hot call failed",
+                endpoint=endpoint.name,
+                request_id=request_id,
+                **in_trace(trace_id),
+                exc_info=error,
             )
 
     async def recorded(self, key: ApiKey, ids: Sequence[bytes]) -> dict[bytes, Answer]:
@@ -157,7 +165,12 @@ class HotPath:
         return {each: Answer(answer) for each, answer in found.items()}
 
     async def decide(
-        self, endpoint: Endpoint, key: ApiKey, body: bytes, decision_id: bytes | None = None
+        self,
+        endpoint: Endpoint,
+        key: ApiKey,
+        body: bytes,
+        decision_id: bytes | None = None,
+        traceparent: bytes | None = None,
     ) -> Answer:
         """Decide on one event and return its answer.
 
@@ -166,6 +179,7 @@ class HotPath:
             key: of the admitted call.
             body: the event.
             decision_id: as of :class:`~tidegate_server.turns.call.HotCall`.
+            traceparent: likewise.
 
         Raises:
             Problem: with the status and code for the caller.
@@ -180,7 +194,7 @@ class HotPath:
             else:
                 answered.set_exception(outcome)
 
-        self.begin(endpoint, key, body, done, decision_id)
+        self.begin(endpoint, key, body, done, decision_id, traceparent)
         return self.with_limit(key, await answered)
 
     def with_limit(self, key: ApiKey, answer: Answer) -> Answer:
@@ -199,6 +213,7 @@ class HotPath:
         body: bytes,
         done: Done,
         decision_id: bytes | None = None,
+        traceparent: bytes | None = None,
     ) -> None:
         """Start deciding on one event; ``done`` gets the answer when it is durable.
 
@@ -206,11 +221,18 @@ class HotPath:
         of the loop, and the commit that contains it sends its answer.
         """
         started = time.perf_counter_ns()
-        self.queue.add(CallBack(endpoint, key, body, done, started, decision_id))
+        self.queue.add(CallBack(endpoint, key, body, done, started, decision_id, traceparent))
+
+
+def given_headers(call: HotCall) -> tuple[Header, ...]:
+    """Return the headers of a hot call that its answer and its log line depend on."""
+    request_id, traceparent = call.request_id, call.traceparent
+    given = () if request_id is None else ((REQUEST_ID_HEADER, request_id),)
+    return given if traceparent is None else (*given, (TRACEPARENT, traceparent))
 
 
 def finished(
-    hot: HotPath, endpoint: Endpoint, headers: Iterable[Header], outcome: Outcome
+    hot: HotPath, endpoint: Endpoint, headers: Sequence[Header], outcome: Outcome
 ) -> Answer:
     """Return the answer for an outcome, with the caller's request id.
 
@@ -221,7 +243,8 @@ def finished(
     if not isinstance(outcome, Answer):
         problem = problem_of(outcome)
         request_id = request_id or str(uuid7())
-        hot.failed(problem, outcome, endpoint, request_id)
+        trace_id = trace_id_of(given_traceparent(headers))
+        hot.failed(problem, outcome, endpoint, request_id, trace_id)
         return problem_answer(problem, endpoint.path, request_id)
     if request_id is None:
         return outcome

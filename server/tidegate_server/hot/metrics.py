@@ -27,6 +27,7 @@ from prometheus_client.core import (
     InfoMetricFamily,
     Metric,
 )
+from prometheus_client.registry import Collector
 
 BOUNDS_SECONDS = (
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
@@ -230,6 +231,11 @@ def page(collectors: Iterable[HotMetrics | Families]) -> bytes:
 def process_page() -> bytes:
     """Return the figures of the process: memory, CPU time, files, garbage collections."""
     return generate_latest(_PROCESS)
+
+
+def add_to_process(collector: Collector) -> None:
+    """Show further figures among those of the process."""
+    _PROCESS.register(collector)
 
 
 def build_page() -> bytes:

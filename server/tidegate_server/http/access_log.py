@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from tidegate_server.logging import log
+from tidegate_server.stores.decision_log.lines import trace_id_in
 
 if TYPE_CHECKING:
     from tidegate_server.http.given import Given, Sent
@@ -72,11 +73,18 @@ class AccessLog:
             log.info("refusal", **members, code=sent.code, **self._counted())
 
     def hot_refusal(
-        self, path: str, status: int, code: str, request_id: str, reason: str | None = None
+        self,
+        path: str,
+        status: int,
+        code: str,
+        request_id: str,
+        trace_id: str | None = None,
+        reason: str | None = None,
     ) -> None:
         """Log a refused hot call.
 
         Args:
+            trace_id: of the caller's trace, if any.
             reason: detail beyond the code, if any; mostly a misconfigured proxy, so it is a
                 warning.
         """
@@ -89,6 +97,7 @@ class AccessLog:
                 status=status,
                 code=code,
                 request_id=request_id,
+                **in_trace(trace_id),
                 **({} if reason is None else {"reason": reason}),
                 **self._counted(),
             )
@@ -121,6 +130,7 @@ class AccessLog:
             "decision",
             tenant_id=str(last.tenant_id),
             decision_id=str(UUID(bytes=last.last_id)),
+            **in_trace(trace_id_in(last.lines)),
             decisions=self._decisions,
             seconds=round(now - self._sampled_at, 1),
         )
@@ -147,6 +157,11 @@ class AccessLog:
         """Return how many refusals got no line, if any."""
         passed_over, self._passed_over = self._passed_over, 0
         return {"refusals_without_a_line": passed_over} if passed_over else {}
+
+
+def in_trace(trace_id: str | None) -> dict[str, str]:
+    """Return the member that names a trace in a log line; none without a trace."""
+    return {} if trace_id is None else {"trace_id": trace_id}
 
 
 def _is_id(segment: str) -> bool:

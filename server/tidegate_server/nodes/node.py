@@ -31,6 +31,7 @@ from tidegate_server.process import (
 from tidegate_server.settings.bounds import split_address
 from tidegate_server.stores.databases import need_partitions
 from tidegate_server.stores.directory.members import Members
+from tidegate_server.telemetry.exporting import exporting
 from tidegate_server.workers.pools import WorkerPools
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from tidegate_server.hot.hot_path import HotPath
+    from tidegate_server.http.trace_context import Tracer
     from tidegate_server.operators.keys import Keys
     from tidegate_server.settings.whole import Settings
     from tidegate_server.workers.fork_server import ForkServer
@@ -85,18 +87,21 @@ async def run_node(
         HeldError: a process of that name is running.
         ListenError: it can't listen on an address.
     """
-    await _Node(settings, keys, fork_server).run(started)
+    async with exporting(settings.telemetry, settings.node.name) as tracer:
+        await _Node(settings, keys, fork_server, tracer).run(started)
 
 
 class _Node:
-    def __init__(self, settings: Settings, keys: Keys, fork_server: ForkServer) -> None:
+    def __init__(
+        self, settings: Settings, keys: Keys, fork_server: ForkServer, tracer: Tracer | None
+    ) -> None:
         self._settings = settings
         self._keys = keys
         self._fork_server = fork_server
         self._core: NodeCore
         self._server: _NodeServer
         self._shared = Shared(
-            bounds=bounds_of(settings.server), proxies=proxies_of(settings.server)
+            bounds=bounds_of(settings.server), proxies=proxies_of(settings.server), tracer=tracer
         )
 
     async def run(self, started: Callable[[str], None]) -> None:

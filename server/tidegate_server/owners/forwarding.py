@@ -84,6 +84,7 @@ class _Block:
     def message(self, number: int, term: int, *, is_repeated: bool) -> Calls:
         """Return the calls that wait, as they are sent."""
         calls = self.calls.values()
+        traceparents = [call.traceparent for call in calls]
         return Calls(
             number,
             term,
@@ -93,6 +94,7 @@ class _Block:
             [call.credential or b"" for call in calls],
             [call.request_id for call in calls],
             [call.body for call in calls],
+            traceparents if any(traceparents) else [],
         )
 
 

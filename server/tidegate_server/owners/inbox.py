@@ -16,15 +16,15 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
 from tidegate_server.hot.given_id import GivenId, with_id
-from tidegate_server.hot.hot_path import ENDPOINTS, finished
+from tidegate_server.hot.hot_path import ENDPOINTS, finished, given_headers
 from tidegate_server.http.answer import Answer
 from tidegate_server.http.exchange import headers_of
-from tidegate_server.http.headers import REQUEST_ID_HEADER
 from tidegate_server.http.problems import OUTCOME_NOT_KNOWN, Problem
 from tidegate_server.logging import log
 from tidegate_server.owners.answers import unanswered
@@ -107,7 +107,7 @@ class _Call(HotCall):
     The gateway adds the request id to usual answers; all others have every header.
     """
 
-    __slots__ = ("_hot", "_inbox", "id", "sendings")
+    __slots__ = ("_hot", "_inbox", "id", "sendings", "traceparent")
 
     def __init__(
         self,
@@ -119,11 +119,13 @@ class _Call(HotCall):
         credential: bytes,
         request_id: bytes | None,
         body: bytes,
+        traceparent: bytes | None,
     ) -> None:
         self.endpoint = ENDPOINTS[path]
         self.credential = credential
         self.request_id = request_id
         self.body = body
+        self.traceparent = traceparent
         self.id = self.decision_id = call_id
         self.started = time.perf_counter_ns()
         self._hot = hot
@@ -131,8 +133,7 @@ class _Call(HotCall):
         self.sendings = sendings
 
     def answer(self, outcome: Made) -> None:
-        request_id = self.request_id
-        given = () if request_id is None else ((REQUEST_ID_HEADER, request_id),)
+        given = given_headers(self)
         if isinstance(outcome, Answer):
             outcome = self._hot.with_limit(self.key, outcome)
         self._inbox.answered(self, finished(self._hot, self.endpoint, given, outcome))
@@ -286,12 +287,14 @@ class Inbox:
     def _take_calls(self, message: Calls, sending: _Sending, is_owner: bool) -> None:
         hot, flights, sendings = self._hot, self._flights, (sending,)
         begun: list[_Call] = []
-        for call_id, path, credential, request_id, body in zip(
+        traceparents = message.traceparents or repeat(None, len(message.ids))
+        for call_id, path, credential, request_id, body, traceparent in zip(
             message.ids,
             message.paths,
             message.credentials,
             message.request_ids,
             message.bodies,
+            traceparents,
             strict=True,
         ):
             flight = flights.get(call_id)
@@ -302,7 +305,7 @@ class Inbox:
                 self._put(sending, Outcome(call_id, "not-owner"))
                 continue
             call = flights[call_id] = _Call(
-                self, hot, sendings, call_id, path, credential, request_id, body
+                self, hot, sendings, call_id, path, credential, request_id, body, traceparent
             )
             begun.append(call)
         if hot is None or not begun:

@@ -114,6 +114,7 @@ class Calls(msgspec.Struct, array_like=True, frozen=True, tag="calls"):
         credentials: as they were sent.
         request_ids: the callers', safe to send back.
         bodies: the events.
+        traceparents: the callers', valid; empty if no call has one.
     """
 
     number: int
@@ -124,6 +125,7 @@ class Calls(msgspec.Struct, array_like=True, frozen=True, tag="calls"):
     credentials: list[bytes]
     request_ids: list[bytes | None]
     bodies: list[bytes]
+    traceparents: list[bytes | None] = []
 
 
 class Outcome(msgspec.Struct, array_like=True, frozen=True):

@@ -173,6 +173,7 @@ def _answer(
         proof=_proof(record.get("proof")),
         override_id=None if record.get("override") is None else UUID(record["override"]),
         duration_us=logged.duration_us,
+        trace_id=logged.trace_id,
         daemon=None if logged.daemon is None else wire_decisions.DecidedBy(*logged.daemon),
         answer=msgspec.Raw(logged.answer),
         event=msgspec.Raw(event),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from ipaddress import ip_network
+from urllib.parse import urlsplit
 
 import attrs
 import orjson
@@ -75,6 +76,28 @@ class HostAndPort:
             ValueError: it isn't an address.
         """
         split_address(value)
+
+
+@attrs.frozen
+class Receiver:
+    """Requires the address of an HTTP server, without a user, query or fragment; may be empty."""
+
+    def __call__(self, _instance: object, _attribute: object, value: str) -> None:
+        """Check a value.
+
+        Raises:
+            ValueError: it isn't such an address.
+        """
+        try:
+            parts = urlsplit(value)
+            is_valid = bool(parts.hostname) and (parts.port or 1) > 0
+        except ValueError:
+            is_valid = False
+        is_bare = not re.search(r"[@?#\s]", value)
+        if value and not (is_valid and is_bare and parts.scheme in ("http", "https")):
+            raise ValueError(
+                "it must be http:// or https:// and a host, as in http://127.0.0.1:4318"
+            )
 
 
 @attrs.frozen

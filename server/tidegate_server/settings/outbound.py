@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typed_settings as ts
 
-from tidegate_server.settings.bounds import Networks
+from tidegate_server.settings.bounds import Between, Networks, Receiver
 
 
 @ts.settings
@@ -62,6 +62,28 @@ class AlertsSettings:
         validator=Networks(),
         help="Networks that alerts are sent to although they aren't public. Everybody who may "
         "write alerts can then have requests sent there.",
+    )
+
+
+@ts.settings
+class TelemetrySettings:
+    """OpenTelemetry."""
+
+    otlp_endpoint: str = ts.option(
+        default="",
+        validator=Receiver(),
+        help="Where spans and log lines are sent over OTLP/HTTP, such as http://127.0.0.1:4318; "
+        "needs the extra `otlp`. By default nothing is sent.",
+    )
+    otlp_headers: str = ts.secret(
+        default="",
+        help="Headers sent along, such as the key of a provider: NAME=VALUE, with commas between.",
+    )
+    sample_ratio: float = ts.option(
+        default=1.0,
+        validator=Between(0, 1),
+        help="Part of the calls without a `traceparent` that get a span, 0 to 1. Those with one "
+        "get a span if their caller's is sampled.",
     )
 
 

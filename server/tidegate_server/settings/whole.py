@@ -15,6 +15,7 @@ from tidegate_server.settings.outbound import (
     ListsSettings,
     PublishSettings,
     RemoteSettings,
+    TelemetrySettings,
 )
 from tidegate_server.settings.service import (
     CatalogSettings,
@@ -54,6 +55,7 @@ class Settings:
     lists: ListsSettings = ListsSettings()
     geo: GeoSettings = GeoSettings()
     alerts: AlertsSettings = AlertsSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     challenge: ChallengeSettings = ChallengeSettings()
     workers: WorkersSettings = WorkersSettings()
     console: ConsoleSettings = ConsoleSettings()

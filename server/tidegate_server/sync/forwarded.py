@@ -149,6 +149,7 @@ class _Line(msgspec.Struct):
     effects: msgspec.Raw
     event: msgspec.Raw
     sealed: Annotated[str, Meta(pattern="^[A-Za-z0-9_-]*$", max_length=65_536)] | None = None
+    trace_id: Annotated[str, Meta(pattern="^[0-9a-f]{32}$")] | None = None
 
 
 class _Index(msgspec.Struct, array_like=True):
@@ -474,6 +475,7 @@ def _line(key: ApiKey, item: _Read, place: daemons.Forwarded, effects: bytes, no
         item.event,
         sealed=item.sealed,
         daemon=(str(place.daemon_id), item.number),
+        trace_id=line.trace_id,
     )
 
 

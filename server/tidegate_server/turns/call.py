@@ -46,6 +46,8 @@ class HotCall(ABC):
     """When it started, by the performance counter."""
     decision_id: bytes | None
     """16 bytes that a gateway gave; None if the decision gets an id when it is made."""
+    traceparent: bytes | None = None
+    """The valid ``traceparent`` of its HTTP request, 55 bytes, if any."""
 
     @abstractmethod
     def answer(self, outcome: Outcome) -> None:
@@ -63,7 +65,7 @@ class HotCall(ABC):
 class CallBack(HotCall):
     """An admitted call that hands its outcome to a callback."""
 
-    __slots__ = ("_done",)
+    __slots__ = ("_done", "traceparent")
 
     def __init__(
         self,
@@ -73,8 +75,10 @@ class CallBack(HotCall):
         done: Done,
         started: int,
         decision_id: bytes | None = None,
+        traceparent: bytes | None = None,
     ) -> None:
         self.decision_id = decision_id
+        self.traceparent = traceparent
         self.endpoint = endpoint
         self.credential = self.request_id = None
         self.key = key

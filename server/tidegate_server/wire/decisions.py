@@ -207,6 +207,10 @@ class Decision:
         UUID | None, Meta(description="the ban or exemption that answered; null when none did")
     ]
     duration_us: int
+    trace_id: Annotated[
+        str | None,
+        Meta(description="of the call, by its `traceparent` (W3C Trace Context); null without one"),
+    ]
     daemon: Annotated[DecidedBy | None, Meta(description="null where the service decided")]
     answer: Annotated[msgspec.Raw, Meta(description="what the caller was sent")]
     event: Annotated[

@@ -96,7 +96,7 @@ impl PyCalls {
 
 #[pymethods]
 impl PyCalls {
-    #[pyo3(signature = (ids, api_key_ids, received_at, base_url, redactor, aside = Vec::new()))]
+    #[pyo3(signature = (ids, api_key_ids, received_at, base_url, redactor, aside = Vec::new(), trace_ids = None))]
     #[expect(clippy::too_many_arguments, reason = "they are named on the other side")]
     fn decide<'py>(
         &self,
@@ -107,6 +107,7 @@ impl PyCalls {
         base_url: &str,
         redactor: &Bound<'py, PyRedactor>,
         aside: Vec<usize>,
+        trace_ids: Option<Vec<Option<PyBackedStr>>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let (ids, rest) = ids.as_chunks::<16>();
         let context = BlockContext { received_at, base_url, redactor: &redactor.get().0 };
@@ -117,6 +118,7 @@ impl PyCalls {
             if !rest.is_empty() || ids.len() != calls.len() || api_key_ids.len() != calls.len() {
                 return Err(value_error("each call needs an id and an API key"));
             }
+            let trace_ids = trace_ids.unwrap_or_default();
             let (mut block, mut made) = (Block::with_capacity(calls.len()), Vec::new());
             let mut workspace = Workspace::default();
             let callers = ids.iter().zip(&api_key_ids);
@@ -127,7 +129,8 @@ impl PyCalls {
                 }
                 let started = Instant::now();
                 let took = || u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-                let caller = Caller { decision_id: Uuid::from_bytes(*id), api_key_id };
+                let trace_id = trace_ids.get(number).and_then(Option::as_deref);
+                let caller = Caller { decision_id: Uuid::from_bytes(*id), api_key_id, trace_id };
                 let outcome = block.decide(engine, call, caller, &context, &mut workspace, took);
                 made.push((number, call.endpoint, *id, outcome));
             }

@@ -3,8 +3,8 @@
 use pyo3::prelude::*;
 use tidegate_service::plain_request::{PlainForm, PlainRequest};
 
-/// The target of a request, the API key, the request's own id, and the body.
-type Read<'d> = (Py<PyAny>, &'d [u8], Option<&'d [u8]>, &'d [u8]);
+/// The target of a request, the API key, the request's own id, its `traceparent`, and the body.
+type Read<'d> = (Py<PyAny>, &'d [u8], Option<&'d [u8]>, Option<&'d [u8]>, &'d [u8]);
 
 /// Recognises plain requests. See `_native.pyi`.
 #[pyclass(frozen, name = "PlainForm", module = "tidegate._native")]
@@ -23,7 +23,7 @@ impl PyPlainForm {
     }
 
     fn read<'d>(&self, py: Python<'_>, data: &'d [u8]) -> Option<Read<'d>> {
-        let PlainRequest { target, key, id, body } = self.form.read(data)?;
-        Some((self.meanings.get(target)?.clone_ref(py), key, id, body))
+        let PlainRequest { target, key, id, traceparent, body } = self.form.read(data)?;
+        Some((self.meanings.get(target)?.clone_ref(py), key, id, traceparent, body))
     }
 }

@@ -10,9 +10,11 @@ fn read(text: &str) -> Option<PlainRequest<'_>> {
 
 #[test]
 fn a_plain_request_is_read_in_parts() {
-    let text = format!("{HEAD}content-length: 2\r\nx-request-id: r/1\r\n\r\n{{}}");
-    let id = Some(&b"r/1"[..]);
-    assert_eq!(read(&text), Some(PlainRequest { target: 1, key: b"k", id, body: b"{}" }));
+    let named = "x-request-id: r/1\r\ntraceparent: 00-t\r\n";
+    let text = format!("{HEAD}content-length: 2\r\n{named}\r\n{{}}");
+    let (id, traceparent) = (Some(&b"r/1"[..]), Some(&b"00-t"[..]));
+    let expected = PlainRequest { target: 1, key: b"k", id, traceparent, body: b"{}" };
+    assert_eq!(read(&text), Some(expected));
 }
 
 #[test]
@@ -25,6 +27,7 @@ fn what_is_unusual_is_not_plain() {
         "content-length: 2\r\nhost: b\r\n\r\n{}",
         "content-length: 2\r\nte: trailers\r\n\r\n{}",
         "content-length: 2\r\nx-request-id: a b\r\n\r\n{}",
+        "content-length: 2\r\ntraceparent: a\r\ntraceparent: b\r\n\r\n{}",
         "content-length: 2\nx: y\r\n\r\n{}",
         "content-length: 2 \r\n\r\n{}",
         "\r\n{}",

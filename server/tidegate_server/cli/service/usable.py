@@ -13,9 +13,10 @@ from tidegate_server.geo.databases import GeoDatabases
 from tidegate_server.operators.providers import read_providers
 from tidegate_server.publishing.destinations import destination_of
 from tidegate_server.stores.rows.dialects import is_postgresql
+from tidegate_server.telemetry.exporting import need_otlp, read_headers
 
 if TYPE_CHECKING:
-    from tidegate_server.settings.outbound import AlertsSettings, PublishSettings
+    from tidegate_server.settings.outbound import AlertsSettings, PublishSettings, TelemetrySettings
     from tidegate_server.settings.service import GeoSettings
     from tidegate_server.settings.whole import Settings
 
@@ -31,6 +32,7 @@ def need_usable(settings: Settings) -> None:
     need_providers(settings)
     need_destination(settings.publish)
     need_mail_server(settings.alerts)
+    need_telemetry(settings.telemetry)
     need_databases(settings.geo)
     need_directory(settings)
     need_database(settings)
@@ -106,6 +108,23 @@ def need_mail_server(alerts: AlertsSettings) -> None:
         mail_server(alerts.smtp_url, alerts.mail_from)
     except ValueError as error:
         raise unusable("alerts.smtp_url", None, str(error)) from None
+
+
+def need_telemetry(telemetry: TelemetrySettings) -> None:
+    """Check that telemetry can be sent, as far as its form tells.
+
+    Raises:
+        SettingsError: it can't be.
+    """
+    try:
+        read_headers(telemetry.otlp_headers)
+    except ValueError as error:
+        raise unusable("telemetry.otlp_headers", None, str(error)) from None
+    if telemetry.otlp_endpoint:
+        try:
+            need_otlp()
+        except ValueError as error:
+            raise unusable("telemetry.otlp_endpoint", telemetry.otlp_endpoint, str(error)) from None
 
 
 def need_databases(geo: GeoSettings) -> None:

@@ -89,6 +89,7 @@ def encode_line(
     event: bytes,
     sealed: bytes | None = None,
     daemon: tuple[str, int] | None = None,
+    trace_id: str | None = None,
 ) -> bytes:
     """Encode a decision as its line of the log.
 
@@ -107,7 +108,9 @@ def encode_line(
         event: the event, redacted, as JSON without line feeds.
         sealed: the parts of the exact event that a challenge needs; None for other decisions.
         daemon: id of the daemon that decided and forwarded it, and its number there.
+        trace_id: of the call, in 32 hexadecimal digits.
     """
+    trace = b"" if trace_id is None else b'"trace_id":"%b",' % trace_id.encode()
     origin = b"" if daemon is None else b',"daemon":["%b",%d]' % (daemon[0].encode(), daemon[1])
     key = b"null" if api_key_id is None else b'"%b"' % api_key_id.encode()
     pair = b"null"
@@ -116,7 +119,7 @@ def encode_line(
     kept = b"" if sealed is None else b'"sealed":"%b",' % urlsafe_b64encode(sealed).rstrip(b"=")
     return (
         b'{"decision_id":"%b","received_at":%d,"api_key_id":%b,"source":%b,"endpoint":"%b",'
-        b'"idempotency":%b,"revision":%d%b,"duration_us":%d,%b"answer":%b,"record":%b,"effects":%b,'
+        b'"idempotency":%b,"revision":%d%b,"duration_us":%d,%b%b"answer":%b,"record":%b,"effects":%b,'
         b'"event":%b}'
     ) % (
         decision_id.encode(),
@@ -128,6 +131,7 @@ def encode_line(
         revision,
         origin,
         duration_us,
+        trace,
         kept,
         answer,
         record,
@@ -251,6 +255,8 @@ class LoggedDecision:
     """
     daemon: tuple[UUID, int] | None = None
     """The daemon that decided and forwarded it, and its number there."""
+    trace_id: str | None = None
+    """The trace of the call, by its ``traceparent``."""
 
 
 class LogLine(msgspec.Struct, frozen=True):
@@ -314,7 +320,13 @@ def read_line(line: bytes) -> LoggedDecision:
         event=bytes(read.event),
         sealed=None if read.sealed is None else urlsafe_b64decode(read.sealed + "=="),
         daemon=read.daemon,
+        trace_id=read.trace_id,
     )
+
+
+def trace_id_in(lines: bytes) -> str | None:
+    """The trace of the last of several lines."""
+    return _TRACES.decode(lines[lines.rfind(b"\n") + 1 :]).trace_id
 
 
 def effects_in(line: bytes) -> bytes:
@@ -357,6 +369,10 @@ class _Endpoint(msgspec.Struct):
     endpoint: str
 
 
+class _Trace(msgspec.Struct):
+    trace_id: str | None = None
+
+
 class _Line(_Endpoint):
     effects: msgspec.Raw
     decision_id: UUID
@@ -371,9 +387,11 @@ class _Line(_Endpoint):
     event: msgspec.Raw
     sealed: str | None = None
     daemon: tuple[UUID, int] | None = None
+    trace_id: str | None = None
 
 
 _LINES = msgspec.json.Decoder(_Line)
 _INDEX = msgspec.json.Decoder(list[IndexEntry])
+_TRACES = msgspec.json.Decoder(_Trace)
 _ENDPOINTS = msgspec.json.Decoder(_Endpoint)
 _EFFECTS_START, _EFFECTS_END = b',"effects":[', b',"event":'

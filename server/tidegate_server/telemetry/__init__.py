@@ -1,0 +1,1 @@
+"""Spans and log lines for an OpenTelemetry collector."""

@@ -1,0 +1,70 @@
+"""Export telemetry while a process serves, if the settings say so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from tidegate_server.http.trace_context import Tracer
+    from tidegate_server.settings.outbound import TelemetrySettings
+
+
+@asynccontextmanager
+async def exporting(settings: TelemetrySettings, instance: str) -> AsyncIterator[Tracer | None]:
+    """Export spans and log lines until the context ends; gives the tracer, None without a receiver.
+
+    Args:
+        settings: of the process.
+        instance: the name of this process among those of the service.
+    """
+    if not settings.otlp_endpoint:
+        yield None
+        return
+    need_otlp()
+    # The libraries take a while to import, which a service without a receiver saves.
+    from tidegate_server.telemetry.otlp import Otlp
+
+    headers = read_headers(settings.otlp_headers)
+    otlp = Otlp(settings.otlp_endpoint, headers, settings.sample_ratio, instance)
+    otlp.start()
+    try:
+        yield otlp
+    finally:
+        await asyncio.to_thread(otlp.close)
+
+
+def need_otlp() -> None:
+    """Check that the libraries of the extra are installed.
+
+    Raises:
+        ValueError: they aren't.
+    """
+    for name in ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"):
+        try:
+            is_there = find_spec(name) is not None
+        except ModuleNotFoundError:
+            is_there = False
+        if not is_there:
+            raise ValueError("it needs the extra `otlp`: pip install 'tidegate[otlp]'")
+
+
+def read_headers(text: str) -> dict[str, str]:
+    """Return the headers of ``NAME=VALUE,NAME=VALUE``, values percent-encoded.
+
+    This is the form of ``OTEL_EXPORTER_OTLP_HEADERS``.
+
+    Raises:
+        ValueError: an entry has another form.
+    """
+    found = {}
+    for each in text.split(",") if text else ():
+        name, separator, value = each.strip().partition("=")
+        if not (name and separator and name.isascii() and name.replace("-", "").isalnum()):
+            raise ValueError("it must be NAME=VALUE, with commas between, as in api-key=…")
+        found[name.lower()] = unquote(value)
+    return found
