@@ -24,7 +24,7 @@ from tidegate_server.http.headers import request_id_of
 from tidegate_server.http.limits import MAX_BATCH_BYTES
 from tidegate_server.http.problems import Problem, problem_of
 from tidegate_server.http.request import require_media_type
-from tidegate_server.http.trace_context import given_traceparent, trace_id_of
+from tidegate_server.telemetry.trace_context import given_traceparent, trace_id_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request

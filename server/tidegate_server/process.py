@@ -20,6 +20,7 @@ from tidegate_server.connection.bounds import Bounds, room_for
 from tidegate_server.connection.handshakes import Handshakes
 from tidegate_server.connection.protocol import Protocol, Shared, close_late_connections
 from tidegate_server.connection.traced import TracedApplication
+from tidegate_server.hot.metrics import add_to_process
 from tidegate_server.http.application import HttpApplication
 from tidegate_server.logging import log
 from tidegate_server.workers.tidying import give_back_memory
@@ -29,13 +30,13 @@ if TYPE_CHECKING:
 
     from tidegate_server.hot.hot_path import HotPath
     from tidegate_server.http.application import Handler
-    from tidegate_server.http.trace_context import Tracer
     from tidegate_server.operators.keys import Keys
     from tidegate_server.partitions.slot import Slot
     from tidegate_server.service import Service
     from tidegate_server.settings.service import ServerSettings
     from tidegate_server.settings.whole import Settings
     from tidegate_server.stores.port import Store
+    from tidegate_server.telemetry.trace_context import Tracer
     from tidegate_server.workers.fork_server import ForkServer
 
 BACKLOG = 2_048
@@ -130,7 +131,7 @@ async def run(
     from tidegate_server.telemetry.exporting import exporting
 
     instance = "0" if slot is None else str(slot.number)
-    async with exporting(settings.telemetry, instance) as tracer:
+    async with exporting(settings.telemetry, instance, add_to_process) as tracer:
         await _serve(settings, store, keys, fork_server, started, slot, tracer)
 
 

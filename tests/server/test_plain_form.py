@@ -97,13 +97,14 @@ def require_agreement(data: bytes) -> bool:
     call = PLAIN.read(data)
     if call is None:
         return False
-    endpoint, key, request_id, body = call
+    endpoint, key, request_id, traceparent, body = call
     full = Parsed()
     full.read(data)
     assert (full.requests, full.method, full.version) == (1, b"POST", "1.1"), data
     assert (full.url, full.body) == (endpoint.path.encode(), body), data
     assert full.values(b"x-service-api-key") == [key], data
     assert given_request_id(full.headers) == (request_id and request_id.decode()), data
+    assert full.values(b"traceparent") == ([] if traceparent is None else [traceparent]), data
     assert full.values(b"content-length") == [b"%d" % len(body)], data
     assert require_media_type(full.headers, (JSON,)) == JSON, data
     said = body_length(full.method, full.version, full.url, full.headers)
@@ -119,11 +120,11 @@ def require_agreement(data: bytes) -> bool:
 
 
 def test_a_plain_request_is_read_into_its_parts() -> None:
-    """A plain request gives its endpoint, credential, request id and body."""
-    assert PLAIN.read(request(*HEADERS)) == (RUNTIME, b"tg_a_b", None, BODY)
+    """A plain request gives its endpoint, credential, request id, trace and body."""
+    assert PLAIN.read(request(*HEADERS)) == (RUNTIME, b"tg_a_b", None, None, BODY)
     beacon = LINE.replace(RUNTIME.path.encode(), BEACON.path.encode())
-    identified = request(*HEADERS, b"X-Request-Id: a-1", line=beacon)
-    assert PLAIN.read(identified) == (BEACON, b"tg_a_b", b"a-1", BODY)
+    identified = request(*HEADERS, b"X-Request-Id: a-1", b"Traceparent: 00-t", line=beacon)
+    assert PLAIN.read(identified) == (BEACON, b"tg_a_b", b"a-1", b"00-t", BODY)
 
 
 @pytest.mark.parametrize("byte", [bytes([byte]) for byte in range(0x21, 0x7F)])
@@ -191,6 +192,7 @@ def test_what_clients_write_is_plain(data: bytes) -> None:
         request(*HEADERS, b"x-service-api-key: tg_a_b"),
         request(*HEADERS, b"content-type: application/json"),
         request(*HEADERS, b"x-request-id: a", b"x-request-id: a"),
+        request(*HEADERS, b"traceparent: a", b"traceparent: a"),
         request(*HEADERS, b"x-request-id: a b"),
         request(*HEADERS, b"x-request-id:"),
         request(*HEADERS, b"x-request-id: " + b"a" * 129),
@@ -215,7 +217,8 @@ def test_whatever_is_unusual_is_not_plain(data: bytes) -> None:
 NAMES = st.sampled_from(
     [b"x", b"accept", b"x-y", b"host", b"Host", b"x-service-api-key", b"content-type",
      b"content-length", b"Content-Length", b"transfer-encoding", b"Transfer-Encoding ",
-     b"connection", b"expect", b"upgrade", b"x-request-id", b"proxy-connection", b"keep-alive",
+     b"connection", b"expect", b"upgrade", b"x-request-id", b"traceparent", b"proxy-connection",
+     b"keep-alive",
      b"te", b"x_y", b"", b" x", b"x:y"]
 )  # fmt: skip
 VALUES = st.sampled_from(
@@ -297,7 +300,7 @@ def test_hostile_values_are_read_in_one_way() -> None:
     for each in shared_lines("data/adversarial/http/structured_fields.jsonl"):
         for value in each["raw"]:
             line = b": " + value.encode("latin-1", "replace")
-            for header in (*HEADERS, b"x-request-id: a", b"x: y"):
+            for header in (*HEADERS, b"x-request-id: a", b"traceparent: a", b"x: y"):
                 name = header.partition(b":")[0]
                 others = [other for other in HEADERS if other != header]
                 taken += require_agreement(request(*others, name + line))

@@ -133,6 +133,7 @@ export const text = {
       `Can't be read (${problem}), so policies that use addresses don't apply.`,
     revision: "Revision",
     took: "Duration",
+    trace: "Trace ID",
     fired: "fired",
     noMatch: (count: number) =>
       count === 1 ? "1 action did not match" : `${count} actions did not match`,

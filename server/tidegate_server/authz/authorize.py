@@ -19,10 +19,10 @@ from tidegate_server.challenge.return_url import OF_VISITOR
 from tidegate_server.hot.given_id import given_id
 from tidegate_server.hot.hot_path import problem_answer
 from tidegate_server.http.answer import Answer
-from tidegate_server.http.decision_in import decision_in
 from tidegate_server.http.headers import REQUEST_ID_HEADER, request_id_of
 from tidegate_server.http.problems import Problem, problem_of
-from tidegate_server.http.trace_context import DECISION, given_traceparent, trace_id_of
+from tidegate_server.telemetry.decision_in import decision_in
+from tidegate_server.telemetry.trace_context import DECISION, given_traceparent, trace_id_of
 from tidegate_server.turns.call import Endpoint
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from tidegate_server.http.answer import Answer
 from tidegate_server.http.headers import given_request_id, request_id_of
 from tidegate_server.http.limits import MAX_BODY_BYTES, too_large
 from tidegate_server.http.problems import Problem
-from tidegate_server.http.trace_context import TRACERESPONSE, given_traceparent
+from tidegate_server.telemetry.trace_context import TRACERESPONSE, given_traceparent
 from tidegate_server.turns.call import HotCall
 
 if TYPE_CHECKING:

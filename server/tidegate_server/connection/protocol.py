@@ -48,13 +48,13 @@ from tidegate_server.http.limits import (
     SEND_SECONDS,
 )
 from tidegate_server.http.problems import Problem
-from tidegate_server.http.trace_context import read_traceparent
+from tidegate_server.telemetry.trace_context import read_traceparent
 
 if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
     from tidegate_server.hot.hot_path import HotPath, HotPaths
-    from tidegate_server.http.trace_context import Tracer
+    from tidegate_server.telemetry.trace_context import Tracer
     from tidegate_server.turns.call import Endpoint, HotCall
 
 PLAIN = PlainForm(list(ENDPOINTS.items()), MAX_HEADER_BYTES, MAX_BODY_BYTES)

@@ -13,9 +13,9 @@ from tidegate_server.authz.authorize import is_for_proxies
 from tidegate_server.connection.hot_cycle import HotCycle
 from tidegate_server.hot.batch import PATH as BATCH
 from tidegate_server.hot.hot_path import ENDPOINTS
-from tidegate_server.http.decision_in import decision_in
 from tidegate_server.http.request import path_as_written
-from tidegate_server.http.trace_context import (
+from tidegate_server.telemetry.decision_in import decision_in
+from tidegate_server.telemetry.trace_context import (
     DECISION,
     TRACEPARENT,
     TRACERESPONSE,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tidegate_server.hot.hot_path import HotPath
     from tidegate_server.http.answer import Answer
     from tidegate_server.http.exchange import Message, Receive, Scope, Send
-    from tidegate_server.http.trace_context import Span, Tracer
+    from tidegate_server.telemetry.trace_context import Span, Tracer
     from tidegate_server.turns.call import Endpoint, HotCall
 
 _ROUTES = frozenset((*ENDPOINTS, BATCH))

@@ -20,7 +20,7 @@ from tidegate_server.hot.hot_path import BEACON, HotPath, problem_answer
 from tidegate_server.http.answer import Answer
 from tidegate_server.http.limits import MAX_BATCH_EVENTS, MAX_BODY_BYTES, too_large
 from tidegate_server.http.problems import Problem, problem_of
-from tidegate_server.http.trace_context import trace_id_of
+from tidegate_server.telemetry.trace_context import trace_id_of
 
 if TYPE_CHECKING:
     from tidegate_server.hot.given_id import GivenId

@@ -31,9 +31,9 @@ from tidegate_server.hot.signed_calls import Signatures, signed_among
 from tidegate_server.http.answer import Answer
 from tidegate_server.http.limits import MAX_BODY_BYTES, MAX_IDEMPOTENCY_KEY
 from tidegate_server.http.problems import ErrorDetail, Problem, problem_of
-from tidegate_server.http.trace_context import trace_id_of
 from tidegate_server.logging import log
 from tidegate_server.stores.decision_log.lines import MAX_ROW_ENTRIES, LogBlock
+from tidegate_server.telemetry.trace_context import trace_id_of
 from tidegate_server.turns.call import answer, deliver, refuse
 
 if TYPE_CHECKING:

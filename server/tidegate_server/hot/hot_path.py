@@ -26,8 +26,8 @@ from tidegate_server.http.headers import (
     request_id_of,
 )
 from tidegate_server.http.problems import CONTENT_TYPE, Problem, problem_document, problem_of
-from tidegate_server.http.trace_context import TRACEPARENT, given_traceparent, trace_id_of
 from tidegate_server.logging import log
+from tidegate_server.telemetry.trace_context import TRACEPARENT, given_traceparent, trace_id_of
 from tidegate_server.turns.call import CallBack, Endpoint
 from tidegate_server.turns.lanes import Lanes
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate_server.connection.handshakes import Handshakes
 from tidegate_server.connection.protocol import Protocol, Shared, close_late_connections
-from tidegate_server.hot.metrics import HotMetrics
+from tidegate_server.hot.metrics import HotMetrics, add_to_process
 from tidegate_server.nodes.certificate import contexts
 from tidegate_server.nodes.core import NodeCore, Surroundings
 from tidegate_server.nodes.preparing import Preparing
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from tidegate_server.hot.hot_path import HotPath
-    from tidegate_server.http.trace_context import Tracer
     from tidegate_server.operators.keys import Keys
     from tidegate_server.settings.whole import Settings
+    from tidegate_server.telemetry.trace_context import Tracer
     from tidegate_server.workers.fork_server import ForkServer
 
 _POLL_SECONDS = 0.005
@@ -87,7 +87,7 @@ async def run_node(
         HeldError: a process of that name is running.
         ListenError: it can't listen on an address.
     """
-    async with exporting(settings.telemetry, settings.node.name) as tracer:
+    async with exporting(settings.telemetry, settings.node.name, add_to_process) as tracer:
         await _Node(settings, keys, fork_server, tracer).run(started)
 
 

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 if TYPE_CHECKING:
-    from tidegate_server.http.trace_context import Tracer
+    from prometheus_client.registry import Collector
+
     from tidegate_server.settings.outbound import TelemetrySettings
+    from tidegate_server.telemetry.trace_context import Tracer
 
 
 @asynccontextmanager
-async def exporting(settings: TelemetrySettings, instance: str) -> AsyncIterator[Tracer | None]:
+async def exporting(
+    settings: TelemetrySettings, instance: str, show: Callable[[Collector], None]
+) -> AsyncIterator[Tracer | None]:
     """Export spans and log lines until the context ends; gives the tracer, None without a receiver.
 
     Args:
         settings: of the process.
         instance: the name of this process among those of the service.
+        show: shows figures of the process.
     """
     if not settings.otlp_endpoint:
         yield None
@@ -32,6 +37,7 @@ async def exporting(settings: TelemetrySettings, instance: str) -> AsyncIterator
     headers = read_headers(settings.otlp_headers)
     otlp = Otlp(settings.otlp_endpoint, headers, settings.sample_ratio, instance)
     otlp.start()
+    show(otlp)
     try:
         yield otlp
     finally:

@@ -35,7 +35,6 @@ from opentelemetry.trace import (
 )
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from tidegate_server.hot.metrics import add_to_process
 from tidegate_server.logging import json_formatter, log
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ class _LogProcessor(BatchLogRecordProcessor):
 
 
 class CallSpan:
-    """The span of one call; see :class:`~tidegate_server.http.trace_context.Span`."""
+    """The span of one call; see :class:`~tidegate_server.telemetry.trace_context.Span`."""
 
     __slots__ = ("_span",)
 
@@ -137,12 +136,12 @@ class CallSpan:
 
     @property
     def traceparent(self) -> bytes:
-        """See :class:`~tidegate_server.http.trace_context.Span`."""
+        """See :class:`~tidegate_server.telemetry.trace_context.Span`."""
         at = self._span.get_span_context()
         return b"00-%032x-%016x-%02x" % (at.trace_id, at.span_id, at.trace_flags)
 
     def end(self, status: int, decision: tuple[str, str] | None) -> None:
-        """See :class:`~tidegate_server.http.trace_context.Span`."""
+        """See :class:`~tidegate_server.telemetry.trace_context.Span`."""
         span = self._span
         if span.is_recording():
             span.set_attribute("http.response.status_code", status)
@@ -191,12 +190,11 @@ class Otlp:
         self._handler = _Handler(self._logs)
 
     def start(self) -> None:
-        """Send the lines of the log from now on, and show the counts among the process's."""
+        """Send the lines of the log from now on."""
         logging.getLogger().addHandler(self._handler)
-        add_to_process(self)
 
     def begin(self, method: str, route: str, traceparent: bytes | None) -> CallSpan:
-        """See :class:`~tidegate_server.http.trace_context.Tracer`."""
+        """See :class:`~tidegate_server.telemetry.trace_context.Tracer`."""
         attributes = {"http.request.method": method, "http.route": route}
         return CallSpan(
             self._tracer.start_span(

@@ -99,7 +99,8 @@ def test_decisions_are_sampled(lines: Lines) -> None:
     now = [0.0]
     access, silent = (AccessLog(seconds, monotonic=lambda: now[0]) for seconds in (10.0, 0.0))
     tenant = UUID(int=5)
-    block = LogBlock(tenant, 3, 1, b"\x01" * 16, b"\x02" * 16, b"", b"")
+    written = b'{"decision_id":"1"}\n{"decision_id":"2","trace_id":"4bf9"}'
+    block = LogBlock(tenant, 3, 1, b"\x01" * 16, b"\x02" * 16, written, b"")
     for each in (access, silent):
         each.decided([block, block])
     now[0] = 11.0
@@ -107,4 +108,4 @@ def test_decisions_are_sampled(lines: Lines) -> None:
         each.decided([block])
     (line,) = lines.all()
     assert (line["event"], line["decisions"], line["tenant_id"]) == ("decision", 9, str(tenant))
-    assert line["decision_id"] == str(UUID(bytes=b"\x02" * 16))
+    assert (line["decision_id"], line["trace_id"]) == (str(UUID(bytes=b"\x02" * 16)), "4bf9")

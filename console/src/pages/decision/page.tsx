@@ -186,6 +186,17 @@ function Request({ decision }: { decision: Decision }) {
           ],
           [words.revision, decision.revision],
           [words.took, `${decision.duration_us} µs`],
+          ...(decision.trace_id === null
+            ? []
+            : [
+                [
+                  words.trace,
+                  <>
+                    <code>{decision.trace_id}</code>{" "}
+                    <Copy value={decision.trace_id} what={words.trace} />
+                  </>,
+                ] as const,
+              ]),
         ]}
       />
     </section>
