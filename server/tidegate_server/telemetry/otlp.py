@@ -50,6 +50,8 @@ SEND_SECONDS = 10.0
 """How long one batch may take, with its repetitions."""
 CLOSE_SECONDS = 5.0
 """How long a stop waits for what was not sent yet."""
+SILENT_SECONDS = 60.0
+"""How long after a failure to send the service's log stays silent about further ones."""
 _OWN = ("opentelemetry", "urllib3")
 """Loggers whose lines aren't sent: a failure to send would cause more to send."""
 _SEVERITIES = {
@@ -191,6 +193,8 @@ class Otlp:
 
     def start(self) -> None:
         """Send the lines of the log from now on."""
+        for exporter in self._exporters:
+            logging.getLogger(type(exporter).__mro__[1].__module__).addFilter(_Seldom())
         logging.getLogger().addHandler(self._handler)
 
     def begin(self, method: str, route: str, traceparent: bytes | None) -> CallSpan:
@@ -236,6 +240,21 @@ class Otlp:
         left = {signal: counted.waiting for signal, counted in self._of.items() if counted.waiting}
         if left:
             log.warning("telemetry was not sent before the stop", **left)
+
+
+class _Seldom(logging.Filter):
+    """Lets a line through now and then: while a receiver is away, each attempt logs one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._next = 0.0
+
+    def filter(self, _record: logging.LogRecord) -> bool:
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + SILENT_SECONDS
+        return True
 
 
 class _Handler(logging.Handler):
