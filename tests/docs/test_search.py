@@ -42,6 +42,7 @@ QUESTIONS: Mapping[str, tuple[str, str]] = {
     "Does it have high availability?": ("high availability", "cluster.html"),
     "Does it run on Kubernetes?": ("kubernetes", "cluster.html"),
     "Can operators log in by single sign-on?": ("single sign-on", "login.html"),
+    "Does it support OpenTelemetry?": ("opentelemetry traceparent", "telemetry.html"),
     "Can it send decisions to a webhook?": ("webhook", "publishing.html"),
     "Which regular expressions are accepted?": ("regular expression", "language.html"),
     "How do I replace ModSecurity rules?": ("modsecurity rules", "coming-from/modsecurity.html"),

@@ -65,6 +65,7 @@ def message_of(line: LogLine) -> Message:
         body |= {
             "source": read.source,
             "endpoint": read.endpoint,
+            "trace_id": read.trace_id,
             "client_ip": _client_ip(read.record, read.event),
             "answer": orjson.Fragment(read.answer),
             "record": orjson.Fragment(read.record),
