@@ -481,9 +481,9 @@ class PlainForm(Generic[_T]):
 
     A plain request is a POST over HTTP/1.1 to one of the targets, in printable ASCII, with at most
     32 headers; ``host``, ``x-service-api-key``, ``content-type: application/json`` and
-    ``content-length``, in decimal, are there once each, ``x-request-id`` and ``traceparent`` at most once; nothing
-    else says how it is framed, encoded or answered.  Every parser of HTTP reads a recognised
-    request alike.
+    ``content-length``, in decimal, are there once each, and ``x-request-id`` and ``traceparent`` at
+    most once; nothing else says how it is framed, encoded or answered.  Every parser of HTTP reads
+    a recognised request alike.
 
     Args:
         targets: paths, and what stands for each in the result.

@@ -17,6 +17,7 @@ from tests.address_databases import write
 from tests.server.challenges.gate import gate_of
 from tests.server.deciding import Deciding, Service, deciding
 from tests.server.serving import Served
+from tests.server.telemetry.receiver import receiving
 
 from tidegate_server.control.runtime import LiveRuntime, NoRuntime
 from tidegate_server.engines.compiled import CompiledSet
@@ -163,7 +164,10 @@ def test_the_page_of_metrics_is_as_it_is_documented(tmp_path: Path, process: Non
     """Names, types, labels, and what is shown without a credential, by the official reader."""
     located = str(write(tmp_path / "country.mmdb"))
     options = {"metrics_token": "a token of metrics", "geo_databases": located}
-    with deciding(tmp_path / "data", **options) as made:
+    with (
+        receiving() as receiver,
+        deciding(tmp_path / "data", telemetry_otlp_endpoint=receiver.url, **options) as made,
+    ):
         shop = made.tenant()
         for _ in range(3):  # the third is answered by a policy
             shop.decide("/login")

@@ -18,8 +18,8 @@ def service(process: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield started
 
 
-def event(number: int, decision_id: str) -> dict[str, Any]:
-    """A decision as a daemon forwards it."""
+def event(number: int, decision_id: str, **more: str) -> dict[str, Any]:
+    """A decision as a daemon forwards it, with further members of its line."""
     line = {
         "decision_id": decision_id,
         "source": None,
@@ -40,6 +40,7 @@ def event(number: int, decision_id: str) -> dict[str, Any]:
         },
         "effects": [],
         "event": {"request": {"path": "/forwarded"}},
+        **more,
     }
     index = [
         str(uuid4()), decision_id, 1, None, None, None, 1_700_000_000_000_000_000,
@@ -48,17 +49,25 @@ def event(number: int, decision_id: str) -> dict[str, Any]:
     return {"number": number, "line": line, "index": index}
 
 
-def forward(shop: Deciding, *ids: str) -> Any:
+def forward(shop: Deciding, *ids: str, **more: str) -> Any:
     """The answer to a batch of a new daemon of a tenant."""
     key = made(
         shop.by("Owner").post(f"{shop.path}/api-keys", {"name": str(uuid4()), "can_sync": True})
     )["key"]
-    events = [event(number, each) for number, each in enumerate(ids, 1)]
+    events = [event(number, each, **more) for number, each in enumerate(ids, 1)]
     batch = {"daemon_id": str(uuid4()), "spool_id": str(uuid4()), "events": events}
     answer = shop.service.http.post(
         "/api/v1/sync/events", json=batch, headers={"x-service-api-key": key}
     )
     return made(answer)
+
+
+def test_a_forwarded_decision_keeps_its_trace(service: Service) -> None:
+    """The trace of the call at the daemon is in the service's record; other text is refused."""
+    shop, decision_id, trace_id = service.tenant(), str(uuid7()), "4bf92f3577b34da6a3ce929d0e0e4736"
+    assert forward(shop, decision_id, trace_id=trace_id)["recorded"] == 1
+    assert shop.get(f"decisions/{decision_id}")["trace_id"] == trace_id
+    assert forward(shop, str(uuid7()), trace_id="<script>")["recorded"] == 0
 
 
 def test_an_id_of_another_tenant_is_refused(service: Service) -> None:
