@@ -63,3 +63,21 @@ def test_values_are_painted_on_the_text(owner: Watched, service: Service) -> Non
         assert violations(page) == []
     assert width_of(page, 320) == 320
     owner.require_silence()
+
+
+def test_the_trace_of_a_decision_can_be_copied(owner: Watched, service: Service) -> None:
+    """A decision of a call in a trace shows the trace's id, with a button; others show neither."""
+    trace_id = "4bf92f3577b34da6a3ce929d0e0e4736"
+    event = {"request": {"method": "GET", "path": "/traced", "client_ip": "192.0.2.77"}}
+    sent = f"00-{trace_id}-00f067aa0ba902b7-01"
+    traced = service.hot("/runtime/mitigation", event, traceparent=sent).json()["decision_id"]
+    other = service.hot("/runtime/mitigation", event).json()["decision_id"]
+    page = owner.page
+    page.goto(f"{HOME}/decisions/{traced}")
+    expect(page.get_by_text(trace_id, exact=True)).to_be_visible()
+    page.get_by_role("button", name="Copy Trace ID").click()
+    expect(page.get_by_role("button", name="Copied Trace ID")).to_be_visible()
+    page.goto(f"{HOME}/decisions/{other}")
+    expect(page.get_by_text("Duration", exact=True)).to_be_visible()
+    expect(page.get_by_text("Trace ID", exact=True)).to_have_count(0)
+    owner.require_silence()
