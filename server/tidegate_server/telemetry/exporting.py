@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -30,8 +29,6 @@ async def exporting(
     if not settings.otlp_endpoint:
         yield None
         return
-    need_otlp()
-    # The libraries take a while to import, which a service without a receiver saves.
     from tidegate_server.telemetry.otlp import Otlp
 
     headers = read_headers(settings.otlp_headers)
@@ -45,18 +42,18 @@ async def exporting(
 
 
 def need_otlp() -> None:
-    """Check that the libraries of the extra are installed.
+    """Check that the libraries of the extra can be used.
 
     Raises:
-        ValueError: they aren't.
+        ValueError: they can't.
     """
-    for name in ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"):
-        try:
-            is_there = find_spec(name) is not None
-        except ModuleNotFoundError:
-            is_there = False
-        if not is_there:
-            raise ValueError("it needs the extra `otlp`: pip install 'tidegate[otlp]'")
+    try:
+        # They take a while to import, which a service without a receiver saves.
+        from tidegate_server.telemetry import otlp
+    except ImportError as error:
+        reason = f"it needs the extra `otlp`: pip install 'tidegate[otlp]' ({error})"
+        raise ValueError(reason) from None
+    _ = otlp
 
 
 def read_headers(text: str) -> dict[str, str]:

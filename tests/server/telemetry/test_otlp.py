@@ -19,6 +19,10 @@ from tests.server.telemetry.test_trace_context import PARENT
 from tests.waiting import wait_until
 from tools import plain_http
 
+from tidegate.errors import SettingsError
+from tidegate_server.cli.service.usable import need_telemetry
+from tidegate_server.settings.outbound import TelemetrySettings
+
 pytestmark = pytest.mark.usefixtures("process")
 EVENT = {"request": {"method": "GET", "path": "/login", "client_ip": "192.0.2.7"}}
 RUNTIME, BEACON, BATCH = "runtime/mitigation", "beacon/event", "beacon/events"
@@ -347,3 +351,13 @@ def test_a_setting_that_cannot_be_used_ends_the_start(
     assert done.returncode == 2, done.stderr
     assert f"telemetry.{setting.lower()}" in " ".join(done.stderr.split())
     assert said in " ".join(done.stderr.split())
+
+
+def test_a_missing_extra_is_said_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the libraries the setting can't be used, and the message says what to install."""
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
+    monkeypatch.delitem(sys.modules, "tidegate_server.telemetry.otlp", raising=False)
+    monkeypatch.delattr("tidegate_server.telemetry.otlp", raising=False)
+    settings = TelemetrySettings(otlp_endpoint="http://127.0.0.1:4318")
+    with pytest.raises(SettingsError, match=r"pip install 'tidegate\[otlp\]'"):
+        need_telemetry(settings)
