@@ -3389,6 +3389,8 @@ export interface components {
       /** @description the ban or exemption that answered; null when none did */
       override_id: string | null;
       duration_us: number;
+      /** @description of the call, by its `traceparent` (W3C Trace Context); null without one */
+      trace_id: string | null;
       /** @description null where the service decided */
       daemon: components["schemas"]["DecidedBy"] | null;
       /** @description what the caller was sent */
@@ -22130,7 +22132,8 @@ export interface operations {
            *       "received_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 2,
            *       "source": null,
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *       "trace_id": null
            *     }
            */
           "application/json": components["schemas"]["Decision"];
