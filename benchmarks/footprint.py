@@ -46,7 +46,7 @@ class Size(NamedTuple):
 
 
 def requirements(name: str, extras: Iterable[str]) -> list[Requirement]:
-    """What a distribution asks for on this platform; of ours, what the repository says."""
+    """The requirements of a distribution on this platform; for ours, those of the repository."""
     if name in OURS:
         project = tomllib.loads(OURS[name].read_text())["project"]
         optional = project["optional-dependencies"]

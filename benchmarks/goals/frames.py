@@ -1,4 +1,4 @@
-"""What a frame costs over the same events as JSON, and a decision over its JSON, in turn.
+"""The cost of a frame over the same events as JSON, and of a decision over its JSON, in turn.
 
 ``python -m benchmarks.goals.frames`` measures these goals alone.
 """

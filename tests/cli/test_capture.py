@@ -57,7 +57,7 @@ def test_networks_that_are_none_are_refused(runner: CliRunner) -> None:
     [
         (["--file", __file__], "give --source access-log or --source pcap"),
         (["--source", "access-log"], "--file is missing"),
-        (["--source", "access-log", "--file", "no-such.log"], "there is no file `no-such.log`"),
+        (["--source", "access-log", "--file", "no-such.log"], "no such file: `no-such.log`"),
         (["--source", "interface"], "--interface is missing"),
         (
             ["--source", "access-log", "--file", __file__, "--filter", "tcp dst port 80"],

@@ -70,7 +70,7 @@ def test_expressions_are_evaluated_against_the_chosen_event(session: Session) ->
     session.type(":line 3\r")
     session.said("there are events 1 to 2")
     session.type(":nonsense\r")
-    session.said("there is no command `:nonsense`")
+    session.said("unknown command `:nonsense`")
     assert session.end() == 0
 
 

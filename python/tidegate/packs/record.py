@@ -34,7 +34,7 @@ class Record:
 
     @classmethod
     def of(cls, document: Path) -> Record:
-        """The record next to a document; empty if there is no file.
+        """The record next to a document; empty without one.
 
         Raises:
             PackError: the file cannot be read.

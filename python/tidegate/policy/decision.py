@@ -218,7 +218,7 @@ _ALLOW = Allow()
 
 
 def _record_of(record: bytes | str | Mapping[str, Any]) -> Any:
-    """The members of a record; empty if there is none."""
+    """The members of a record; empty without one."""
     return orjson.loads(record) if record and isinstance(record, bytes | str) else record
 
 

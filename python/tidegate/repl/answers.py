@@ -86,7 +86,7 @@ class Answers:
             case [":line", number] if number.isascii() and number.isdigit():
                 self._go(int(number) - 1)
             case _:
-                message = f"there is no command `{text}`; :help lists them"
+                message = f"unknown command `{text}`; :help lists them"
                 console.print(message, style="red", markup=False)
 
     def _go(self, at: int) -> None:

@@ -29,7 +29,7 @@ class Span(Protocol):
 
     @property
     def traceparent(self) -> bytes:
-        """What a call made for it would carry."""
+        """The trace that a call made for it would carry."""
 
     def end(self, status: int, decision: tuple[str, str] | None) -> None:
         """End it with the answer to its call.

@@ -1,4 +1,4 @@
-"""What processes ask each other, with real inboxes of owners in one process."""
+"""Questions between processes, with real inboxes of owners in one process."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tests.simulation.world.process import EPOCH, Process
 from tests.simulation.world.service import Account
 
 TURN_SECONDS = 1e-9
-"""What a turn of a process takes."""
+"""The time that a turn of a process takes."""
 
 
 @attrs.define

@@ -85,7 +85,7 @@ def _in_folder(folder: str, passed_over: list[str]) -> Iterator[str]:
 def _matching(pattern: str) -> list[str]:
     found = sorted(each for each in glob.glob(pattern, recursive=True) if Path(each).is_file())
     if not found:
-        raise click.UsageError(f"there is no file `{pattern}`, and it matches none as a pattern")
+        raise click.UsageError(f"`{pattern}` isn't a file, and no file matches it as a pattern")
     return found
 
 

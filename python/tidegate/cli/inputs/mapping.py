@@ -151,7 +151,7 @@ def preset_or_file(name: str) -> Mapping:
     path = Path(name)
     if not path.is_file():
         raise click.BadParameter(
-            f"there is no file `{name}`, and the presets are {', '.join(PRESETS)}"
+            f"no such file: `{name}`, and the presets are {', '.join(PRESETS)}"
         )
     return read_mapping(path)
 

@@ -33,10 +33,10 @@ def need_file(name: str) -> None:
     """Refuse a name that stands for no file, before anything is read.
 
     Raises:
-        click.BadParameter: there is no such file, or it is a folder.
+        click.BadParameter: the file doesn't exist, or is a folder.
     """
     if name != STANDARD_INPUT and (not Path(name).exists() or Path(name).is_dir()):
-        raise click.BadParameter(f"there is no file `{name}`")
+        raise click.BadParameter(f"no such file: `{name}`")
 
 
 class Meter:

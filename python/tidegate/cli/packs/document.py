@@ -44,7 +44,7 @@ class Document:
         text = read_text(path)
         if text is None:
             if not may_be_new:
-                raise click.UsageError(f"there is no file `{path}`")
+                raise click.UsageError(f"no such file: `{path}`")
             text = _NEW
         plain = checked(path, text)
         return cls(path, text, plain, Record.of(path))

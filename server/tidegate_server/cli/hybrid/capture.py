@@ -182,7 +182,7 @@ def _settings(settings: Settings, given: dict[str, str | None], *, is_test: bool
     if own.source != "interface" and not own.file:
         raise click.UsageError(f"--file is missing, which `--source {own.source}` reads")
     if own.source != "interface" and not Path(own.file).is_file():
-        raise click.UsageError(f"there is no file `{own.file}`")
+        raise click.UsageError(f"no such file: `{own.file}`")
     return made
 
 
