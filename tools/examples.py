@@ -105,6 +105,7 @@ def events(demo: Demo) -> None:
     demo.call("count-traffic-values", {"fields": ["request.path"], "newest": 100, "top": 3})
     demo.call("read-decision", **decided)
     demo.call("explain-decision", **decided)
+    demo.call("read-decision-test", **decided)
     demo.call("list-fields")
     demo.call("list-active-mitigations")
 

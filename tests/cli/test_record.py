@@ -15,6 +15,7 @@ from tidegate.cli.main import tidegate
 from tidegate.cli.remote import RemoteError
 from tidegate.testing.policies import policy_tests
 from tidegate_server.cli.remote import record as command
+from tidegate_server.records import recording
 
 __all__ = ["service", "shop"]
 
@@ -88,7 +89,7 @@ def record(shop: Deciding, decision: str, *arguments: str | Path, code: int = 0)
 
 def refused(shop: Deciding, *arguments: str | Path) -> str:
     result = record(shop, last(shop), *arguments, code=1)
-    assert isinstance(result.exception, command.NotRecordedError)
+    assert isinstance(result.exception, recording.NotRecordedError)
     return str(result.exception)
 
 
@@ -171,7 +172,7 @@ def test_too_many_events_are_refused(
     five: Deciding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A test of thousands of events isn't written."""
-    monkeypatch.setattr(command, "MAX_EVENTS", 3)
+    monkeypatch.setattr(recording, "MAX_EVENTS", 3)
     for _ in range(5):
         five.decide("/login")
     assert "more than 3 events" in refused(five, "--definitions", tmp_path / "shop.yaml")

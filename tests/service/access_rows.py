@@ -125,6 +125,7 @@ BODIES: dict[str, Any] = {
     "list-decisions": None,
     "read-decision": None,
     "explain-decision": None,
+    "read-decision-test": None,
     "match-traffic": {"expression": "request.path == '/'", "by": ["request.path"]},
     "count-traffic-values": {"fields": ["request.path"]},
     "search-decisions": {"path_prefix": "/"},

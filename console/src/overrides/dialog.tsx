@@ -16,10 +16,11 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const DURATIONS = [15 * MINUTE, HOUR, 2 * HOUR, 8 * HOUR, DAY, 7 * DAY, 30 * DAY] as const;
 const USUAL = 2 * HOUR;
+const OTHER = "other";
 
 export function OverrideDialog(props: {
   kind: Kind;
-  /** Who can be chosen; without any, an address or a network is typed. */
+  /** Who can be chosen; an address or a network can also be typed. */
   targets: readonly Target[];
   onClose: () => void;
   onDone: (made: Schemas["Override"]) => void;
@@ -28,7 +29,7 @@ export function OverrideDialog(props: {
   const { tenant_id } = useTenant();
   const title = useId();
   const dialog = useRef<HTMLDialogElement>(null);
-  const [chosen, setChosen] = useState("0");
+  const [chosen, setChosen] = useState(targets.length > 0 ? "0" : OTHER);
   const [network, setNetwork] = useState("");
   const [seconds, setSeconds] = useState(String(USUAL));
   const [reason, setReason] = useState("");
@@ -71,18 +72,22 @@ export function OverrideDialog(props: {
         <h2 id={title}>{words.buttons[kind]}</h2>
         <p>{words.meaning[kind]}</p>
         {save.error && <ProblemPanel error={save.error} />}
-        {target === undefined ? (
+        {targets.length > 0 && (
+          <ChoiceField
+            label={words.target}
+            value={chosen}
+            options={[
+              ...targets.map((each, at) => [String(at), marked(each.label)] as const),
+              [OTHER, words.other],
+            ]}
+            onChange={setChosen}
+          />
+        )}
+        {target === undefined && (
           <>
             <TextField label={words.network} isRequired value={network} onChange={setNetwork} />
             <CheckField label={words.wide} value={wide} onChange={setWide} />
           </>
-        ) : (
-          <ChoiceField
-            label={words.target}
-            value={chosen}
-            options={targets.map((each, at) => [String(at), marked(each.label)] as const)}
-            onChange={setChosen}
-          />
         )}
         <ChoiceField
           label={words.duration}

@@ -122,6 +122,17 @@ export const text = {
     via: "via",
     lift: "Lift …",
     openPolicy: "Open policy",
+    test: {
+      write: "Write a test",
+      about:
+        "A test sends the events that the windows of this decision need, and expects the same decision.",
+      passes: (revision: number) =>
+        `It passes with the current definitions (revision ${revision}). To run it, save it next to` +
+        " an export of them:",
+      text: "Test",
+      download: "Download",
+      close: "Close",
+    },
     window: (value: number, threshold: number, seconds: number) =>
       `${value} / ${threshold} in ${seconds} s`,
     recorded: "The explanation reproduces the recorded decision",

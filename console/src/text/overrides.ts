@@ -15,6 +15,7 @@ export const overrides = {
   by: { ban: "Banned by", allow: "Let through by" },
   somebody: "an operator",
   target: "Whom",
+  other: "Another address or network",
   network: "Address or network",
   wide: "Allow a network wider than /8 (IPv4) or /19 (IPv6)",
   duration: "Duration",

@@ -56,6 +56,7 @@ KINDS: Mapping[str, Kind] = {
     "request-timeout": Kind(408, "The request did not arrive in time"),
     "challenge-solved": Kind(409, "The challenge is solved already"),
     "conflict": Kind(409, "The change conflicts with the present state"),
+    "not-recorded": Kind(409, "The decision can't be made a test that means the same"),
     "refresh-off": Kind(409, "The service does not fetch lists"),
     "in-use": Kind(409, "Other objects refer to this one"),
     "last-owner": Kind(409, "A tenant keeps at least one Owner"),

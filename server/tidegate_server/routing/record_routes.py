@@ -10,6 +10,7 @@ from tidegate_server.operators.permissions import Permission
 from tidegate_server.records import (
     active_mitigations,
     audit,
+    decision_test,
     decisions,
     entities,
     explain,
@@ -84,6 +85,22 @@ RECORD_ROUTES: tuple[Route, ...] = (
         handler=explain.explain,
         work=Work.EXPLAIN,
         answer=wire_decisions.DecisionExplanation,
+        **_RECORDS,
+    ),
+    Route(
+        method="GET",
+        path=f"{_DECISION}/test",
+        name="read-decision-test",
+        summary="Write a policy test from a decision",
+        description=(
+            "The test has the events that the windows of the decision need, and is run with the"
+            " definitions of now before it is sent. If it doesn't come to the same decision,"
+            " `not-recorded` says why. `tidegate record` writes the same test."
+        ),
+        handler=decision_test.read,
+        work=Work.EXPLAIN,
+        answer=wire_decisions.DecisionTest,
+        refusals=("not-recorded",),
         **_RECORDS,
     ),
     Route(

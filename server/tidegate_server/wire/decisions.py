@@ -256,3 +256,17 @@ class DecisionExplanation:
     decision: dict[str, Any] | None
     trace: Trace | None
     text: Annotated[str | None, Meta(description="the trace in words")]
+
+
+@attrs.frozen(kw_only=True)
+class DecisionTest:
+    """A policy test of a recorded decision, which comes to the same decision."""
+
+    decision_id: UUID
+    tenant_id: UUID
+    revision: Annotated[int, Meta(description="of the definitions that the test was run with")]
+    file: Annotated[str, Meta(description="a name for the file of the test")]
+    definitions: Annotated[
+        str, Meta(description="the file of the definitions that the test names, next to it")
+    ]
+    text: Annotated[str, Meta(description="the test, as `tidegate test` reads it")]

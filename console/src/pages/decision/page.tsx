@@ -18,6 +18,7 @@ import { Pairs } from "../../parts/pairs";
 import { text } from "../../text/en";
 import { EntityTimeline } from "../entity/traffic";
 import { Explained } from "./explained";
+import { WriteTest } from "./write-test";
 
 const words = text.decision;
 type Decision = Schemas["Decision"];
@@ -113,6 +114,7 @@ function Verdict({ decision }: { decision: Decision }) {
         </h1>
         <div class="row">
           <Act targets={targetsOf(decision)} />
+          <WriteTest decision_id={decision.decision_id} />
           {held && (
             <a class="button" href={`/console/${slug}/entities/${held.entity_id}`}>
               {words.lift}
