@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 
 import attrs
-import orjson
 
 from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.rules import Evaluator, bundle, read_rules
@@ -57,9 +56,8 @@ class Subjects:
 
 
 def _native(trusted: Sequence[Network]) -> Callable[[bytes], Iterable[str]]:
-    document = orjson.loads(bundle({"": check(_TEXTS)}, Schema.default()))
-    document["trusted_proxies"] = [str(each.network) for each in trusted]
-    return partial(read_rules(orjson.dumps(document), "native").evaluate, 0)
+    rules = bundle({"": check(_TEXTS)}, Schema.default(), trusted_proxies=trusted)
+    return partial(read_rules(rules, "native").evaluate, 0)
 
 
 def _encoded(trusted: Sequence[Network], event: bytes) -> Iterable[str]:

@@ -26,11 +26,12 @@ from tidegate.types import NamedList, parse_type
 from tidegate.values import to_python
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from tidegate.evaluation.outcome import Outcome
     from tidegate.language.check.checker import CheckedExpression
     from tidegate.language.tree.checked import Checked
+    from tidegate.values import Network
 
 Evaluator: TypeAlias = Literal["native", "reference"]
 
@@ -55,15 +56,28 @@ class Rules(Protocol):
 
 
 def bundle(
-    checked: Mapping[str, CheckedExpression], schema: Schema, limits: Limits = DEFAULT
+    checked: Mapping[str, CheckedExpression],
+    schema: Schema,
+    limits: Limits = DEFAULT,
+    trusted_proxies: Iterable[Network] = (),
 ) -> bytes:
-    """Serialise a set of checked expressions in canonical form, as JSON."""
+    """Serialise a set of checked expressions in canonical form, as JSON.
+
+    Args:
+        checked: the expressions, by name.
+        schema: their fields and lists.
+        limits: of the evaluation.
+        trusted_proxies: networks whose entries in ``x-forwarded-for`` are skipped; the native
+            evaluator reads them.
+    """
+    trusted = [str(each.network) for each in trusted_proxies]
     return orjson.dumps(
         {
             "version": VERSION,
             "fields": {name: str(type_) for name, type_ in schema.fields.items()},
             "lists": {name: attrs.asdict(named) for name, named in schema.lists.items()},
             "limits": attrs.asdict(limits),
+            **({"trusted_proxies": trusted} if trusted else {}),
             "programs": [orjson.Fragment(one) for one in to_programs(checked).values()],
         }
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tidegate.errors import ExpressionError
+from tidegate.functions.addresses import parse_range
 from tidegate.language.tree.diagnostics import Source
 from tidegate.language.tree.schema import Schema
 from tidegate.limits import DEFAULT
@@ -18,7 +19,7 @@ from tidegate_server.http.problems import ErrorDetail, Problem
 from tidegate_server.wire.kinds import ACTION, LIST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -83,7 +84,10 @@ class TenantExpressions:
             if each.slug in named and each.body.get("enabled", True)
         }
         schema = self._schema([*checked.values(), *actions.values()])
-        return compile_programs(checked, actions, schema)
+        settings = self.known.tenant.settings
+        proxies: Iterable[str] = settings.get("trusted_proxies", ())
+        trusted = [found for each in proxies if (found := parse_range(each)) is not None]
+        return compile_programs(checked, actions, schema, trusted)
 
     def _schema(self, checked: Sequence[CheckedExpression]) -> Schema:
         """Return the tenant's fields, and the lists in the expressions with their entries."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.server.deciding import Deciding, Service, made
+from tests.server.deciding import DEFINITIONS, Deciding, Service, made
 
 SECRET = "hunter2"
 
@@ -184,6 +184,23 @@ def test_decisions_are_found_by_what_is_in_their_events(busy: Deciding) -> None:
     assert found(busy, path_prefix="/nowhere") == []
     (error,) = refused(busy, "decisions/search", {"client_ip": "here"})["errors"]
     assert error["pointer"] == "/client_ip"
+
+
+def test_traffic_is_read_with_the_address_behind_a_trusted_proxy(service: Service) -> None:
+    """A search by address, an expression, facets and the health of a key read the address that
+    rules saw, not that of the proxy."""
+    definitions = {**DEFINITIONS, "settings": {"trusted_proxies": ["10.0.0.0/8"]}}
+    shop = service.tenant(definitions)
+    for host in range(3):
+        shop.decide(f"/{host}", f"203.0.113.{host}, 10.0.0.1")
+    assert found(shop, client_ip="203.0.113.1") == ["/1"]
+    assert found(shop, client_ip="10.0.0.1") == []
+    matching = {"expression": 'derived.client_network == "203.0.113.2/32"'}
+    assert ask(shop, "traffic/match", matching)["matched"] == 1
+    (facet,) = ask(shop, "traffic/facets", {"fields": ["request.client_ip"]})["facets"]
+    assert {each["value"] for each in facet["values"]} == {f"203.0.113.{each}" for each in range(3)}
+    address = shop.ids("entity-definitions")["address"]
+    assert shop.get(f"entity-definitions/{address}/health", role="Analyst")["distinct"] == 3
 
 
 def test_pages_of_a_search_join_under_the_same_body(busy: Deciding) -> None:

@@ -195,4 +195,5 @@ class KeyDoctor:
 def _programs(checked: Mapping[str, CheckedExpression], compiled: CompiledDefinitions) -> Programs:
     named = named_actions(checked)
     actions = {each.slug: each.expression for each in compiled.actions if each.slug in named}
-    return compile_programs(checked, actions, Schema(compiled.fields, compiled.lists))
+    schema = Schema(compiled.fields, compiled.lists)
+    return compile_programs(checked, actions, schema, compiled.trusted_proxies)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tidegate.evaluation.rules import Rules
     from tidegate.language.check.checker import CheckedExpression
     from tidegate.language.tree.schema import Schema
+    from tidegate.values import Network
 
 _ACTION = "actions."
 _RECOGNISED = "recognised."
@@ -65,6 +66,7 @@ def compile_programs(
     checked: Mapping[str, CheckedExpression],
     actions: Mapping[str, CheckedExpression],
     schema: Schema,
+    trusted_proxies: Sequence[Network],
 ) -> Programs:
     """Compile checked expressions.
 
@@ -72,16 +74,21 @@ def compile_programs(
         checked: the expressions, by name.
         actions: the enabled actions that they refer to, by slug.
         schema: the fields, and the lists with their entries, that they read.
+        trusted_proxies: of the tenant, so that they see the addresses that its rules see.
     """
     named = named_actions(checked)
     schema = schema.with_variables(dict.fromkeys((f"{_RECOGNISED}{each}" for each in named), BOOL))
-    return Programs(_compiled(checked, schema), tuple(sorted(named)), _compiled(actions, schema))
+    rules, of_actions = (_compiled(each, schema, trusted_proxies) for each in (checked, actions))
+    return Programs(rules, tuple(sorted(named)), of_actions)
 
 
-def _compiled(checked: Mapping[str, CheckedExpression], schema: Schema) -> Rules:
+def _compiled(
+    checked: Mapping[str, CheckedExpression], schema: Schema, trusted_proxies: Sequence[Network]
+) -> Rules:
     # Quotes within a text are escaped, so this only occurs in nodes that read a field.
     named, read = (f'"name":"{each}'.encode() for each in (_ACTION, _RECOGNISED))
-    return read_rules(bundle(checked, schema).replace(named, read), "native")
+    text = bundle(checked, schema, trusted_proxies=trusted_proxies)
+    return read_rules(text.replace(named, read), "native")
 
 
 def _matched(found: Matches | EventError) -> list[str]:

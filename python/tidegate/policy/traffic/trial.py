@@ -67,7 +67,9 @@ class Trial:
         self._filled: Counter[str] = Counter()
         self._fields = self._fields_read()
         checked = {each: _presence(each) for each in self._fields}
-        self._programs = compile_programs(checked, {}, Schema.default())
+        self._programs = compile_programs(
+            checked, {}, Schema.default(), compilation.compiled.trusted_proxies
+        )
 
     @cached_property
     def definitions(self) -> Definitions:
