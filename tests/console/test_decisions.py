@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 from tests.browser import THEMES, Watched, violations
 from tests.console.places import HOME, first
 from tests.console.test_access import width_of
@@ -24,6 +24,24 @@ def test_a_blocked_request_is_found_and_explained(owner: Watched) -> None:
     page.wait_for_url(re.compile(r"/decisions/[0-9a-f-]{36}$"))
     expect(page.get_by_text("The explanation reproduces the recorded decision")).to_be_visible()
     expect(page.locator("details[open]").filter(has_text="fired").first).to_be_visible()
+    owner.require_silence()
+
+
+def test_a_filter_that_is_typed_while_the_page_loads_is_kept(owner: Watched) -> None:
+    """The names of policies arrive while somebody types, and nothing of the text is lost."""
+    page, held = owner.page, list[Route]()
+    page.route("**/policies*", lambda route: held.append(route))
+    page.goto(f"{HOME}/decisions")
+    address = page.get_by_label("Address or network")
+    address.press_sequentially("203.0.113.7")
+    assert held
+    for each in held:
+        each.continue_()
+    expect(page.get_by_label("Policy").locator("option").nth(1)).to_be_attached()
+    expect(address).to_have_value("203.0.113.7")
+    address.press("Enter")
+    expect(page).to_have_url(re.compile("address=203.0.113.7$"))
+    page.unroute_all()
     owner.require_silence()
 
 

@@ -1,5 +1,6 @@
 /** The decisions: who was stopped? */
 
+import { useEffect, useState } from "preact/hooks";
 import { api, body, type Schemas } from "../../api/client";
 import { usePolicies } from "../../definitions/objects";
 import { bounds, filters, setFilters } from "../../frame/place";
@@ -80,16 +81,7 @@ function Filters() {
         of={policies.map((each) => [each.policy_id, marked(each.name)] as const)}
       />
       {(["path", "address", "method"] as const).map((name) => (
-        <label key={name} class={given.get(name) ? "chip set" : "chip"}>
-          {words.filters[name]}{" "}
-          <input
-            placeholder={words.filters.any}
-            value={given.get(name) ?? ""}
-            onChange={(event) => {
-              setFilters({ [name]: event.currentTarget.value });
-            }}
-          />
-        </label>
+        <Typed key={name} name={name} />
       ))}
       {NAMED.some((name) => given.get(name)) && (
         <button
@@ -102,6 +94,31 @@ function Filters() {
         </button>
       )}
     </form>
+  );
+}
+
+/** A filter that is set once its text is complete. */
+function Typed({ name }: { name: "path" | "address" | "method" }) {
+  const given = filters.value.get(name) ?? "";
+  // What is typed stays while the page loads around it.
+  const [typed, setTyped] = useState(given);
+  useEffect(() => {
+    setTyped(given);
+  }, [given]);
+  return (
+    <label class={given ? "chip set" : "chip"}>
+      {words.filters[name]}{" "}
+      <input
+        placeholder={words.filters.any}
+        value={typed}
+        onInput={(event) => {
+          setTyped(event.currentTarget.value);
+        }}
+        onChange={(event) => {
+          setFilters({ [name]: event.currentTarget.value });
+        }}
+      />
+    </label>
   );
 }
 
