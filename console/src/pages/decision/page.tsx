@@ -75,12 +75,11 @@ function answerOf(action: unknown): Answer {
   return (action as { type: Answer }).type;
 }
 
-/** Whom a decision is about: its entities, and the address that the event names. */
+/** Whom a decision is about: its entities, and the client's address, not that of a proxy. */
 function targetsOf(decision: Decision): readonly Target[] {
-  const { client_ip } = requestOf(decision);
+  const { client_ip } = decision;
   const targets = decision.entities.map(entityTarget);
-  if (typeof client_ip === "string" && client_ip !== "")
-    targets.push({ label: client_ip, network: client_ip });
+  if (client_ip !== null) targets.push({ label: client_ip, network: client_ip });
   return targets;
 }
 
