@@ -27,6 +27,54 @@ def test_a_blocked_request_is_found_and_explained(owner: Watched) -> None:
     owner.require_silence()
 
 
+def test_a_test_is_written_copied_and_downloaded(owner: Watched, service: Service) -> None:
+    """The dialog has the test that the service wrote, and the file has the same text."""
+    page = owner.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    place = f"decisions/{first(service, 'decisions?action=block', 'decision_id')}"
+    page.goto(f"{HOME}/{place}")
+    page.get_by_role("button", name="Write a test").click()
+    dialog = page.get_by_role("dialog", name="Write a test")
+    with page.expect_download() as download:
+        dialog.get_by_role("link", name="Download").click()
+    written = service.control("GET", f"/tenants/{service.tenant_id}/{place}/test").json()
+    assert download.value.suggested_filename == written["file"]
+    assert download.value.path().read_text() == written["text"]
+    dialog.get_by_role("button", name="Copy test").click()
+    assert page.evaluate("navigator.clipboard.readText()") == written["text"]
+    expect(dialog.get_by_label("Test", exact=True)).to_contain_text("action: block")
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    owner.require_silence()
+
+
+def test_a_test_that_could_not_mean_the_same_is_refused_with_the_cause(
+    owner: Watched, service: Service
+) -> None:
+    """The dialog says which definitions decided, and what comes of the event now."""
+    page, tenant = owner.page, f"/tenants/{service.tenant_id}"
+    policy = {
+        "name": "Short",
+        "status": "active",
+        "expression": 'request.path == "/short"',
+        "clauses": [{"name": "any"}],
+    }
+    made = service.control("POST", f"{tenant}/policies", policy).json()
+    event = {"request": {"method": "GET", "path": "/short", "client_ip": "198.18.7.7"}}
+    decision = service.hot("/runtime/mitigation", event).json()
+    service.control("DELETE", f"{tenant}/policies/{made['policy_id']}")
+    page.goto(f"{HOME}/decisions/{decision['decision_id']}")
+    page.get_by_role("button", name="Write a test").click()
+    dialog = page.get_by_role("dialog", name="Write a test")
+    refusal = dialog.get_by_role("alert")
+    expect(refusal.locator("strong")).to_contain_text("it was made by revision")
+    expect(refusal.locator("pre")).to_contain_text('fired: expected [{"policy":"short"')
+    expect(dialog.get_by_role("link", name="Download")).to_be_hidden()
+    assert violations(page) == []
+    assert [each for each in owner.said if "409" not in each] == []
+
+
 def test_a_filter_that_is_typed_while_the_page_loads_is_kept(owner: Watched) -> None:
     """The names of policies arrive while somebody types, and nothing of the text is lost."""
     page, held = owner.page, list[Route]()

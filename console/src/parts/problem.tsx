@@ -9,11 +9,13 @@ export function ProblemPanel({ error, retry }: { error: unknown; retry?: () => v
   const problem = problemOf(error);
   const details = problem.document?.errors ?? [];
   const referrers = problem.document?.referrers ?? [];
+  const [message = "", ...lines] = problem.message.split("\n");
   return (
     <div class="problem" role="alert">
       <p>
-        <strong>{marked(problem.message)}</strong> <code>{problem.code}</code>
+        <strong>{marked(message)}</strong> <code>{problem.code}</code>
       </p>
+      {lines.length > 0 && <pre tabIndex={0}>{marked(lines.join("\n"))}</pre>}
       {details.length > 0 && (
         <ul>
           {details.map((each) => (

@@ -130,6 +130,7 @@ export const text = {
         `It passes with the current definitions (revision ${revision}). To run it, save it next to` +
         " an export of them:",
       text: "Test",
+      what: "test",
       download: "Download",
       close: "Close",
     },

@@ -64,9 +64,7 @@ class Scene:
 
 
 @pytest.fixture(scope="module")
-def scene(
-    tmp_path_factory: pytest.TempPathFactory, process: None, proxy: None
-) -> Iterator[Scene]:
+def scene(tmp_path_factory: pytest.TempPathFactory, process: None, proxy: None) -> Iterator[Scene]:
     """A service that may send messages to loopback, and nginx in front of a site."""
     folder = tmp_path_factory.mktemp("alarm")
     with publishing(folder) as receiver, pytest.MonkeyPatch.context() as environment:
@@ -133,9 +131,7 @@ def act(page: Page, button: str, verb: str, whom: str, reason: str, network: str
     expect(page.get_by_role("status").get_by_role("link")).to_contain_text(verb)
 
 
-def test_from_the_alert_to_the_audit(
-    browser: Browser, scene: Scene, tmp_path: Path
-) -> None:
+def test_from_the_alert_to_the_audit(browser: Browser, scene: Scene, tmp_path: Path) -> None:
     """The link of an alert opens the plot at its time; from a decision the network is banned, a
     customer let through, and a test written that passes; the audit says so in sentences."""
     link = told(scene)

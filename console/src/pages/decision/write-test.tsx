@@ -1,6 +1,7 @@
 /** The dialog with a policy test of a decision, as `tidegate record` writes it. */
 
 import { useQuery } from "@tanstack/preact-query";
+import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { api, body, type Schemas } from "../../api/client";
 import { useTenant } from "../../frame/session";
@@ -52,27 +53,28 @@ function TestDialog(props: { decision_id: string; onClose: () => void }) {
     gcTime: 0,
     staleTime: Infinity,
   });
+  const close = (
+    <button
+      type="button"
+      onClick={() => {
+        dialog.current?.close();
+      }}
+    >
+      {words.close}
+    </button>
+  );
   return (
     <dialog ref={dialog} class="wide" aria-labelledby={title} onClose={onClose}>
       <h2 id={title}>{words.write}</h2>
       <p>{words.about}</p>
-      <Answered of={test}>{(written) => <Written test={written} />}</Answered>
-      <div class="row">
-        <button
-          type="button"
-          class="push"
-          onClick={() => {
-            dialog.current?.close();
-          }}
-        >
-          {words.close}
-        </button>
-      </div>
+      <Answered of={test}>{(written) => <Written test={written} close={close} />}</Answered>
+      {test.data === undefined && <div class="row">{close}</div>}
     </dialog>
   );
 }
 
-function Written({ test }: { test: Schemas["DecisionTest"] }) {
+function Written(props: { test: Schemas["DecisionTest"]; close: ComponentChildren }) {
+  const { test, close } = props;
   const [href, setHref] = useState<string>();
   useEffect(() => {
     const url = URL.createObjectURL(new Blob([test.text], { type: "application/yaml" }));
@@ -92,7 +94,8 @@ function Written({ test }: { test: Schemas["DecisionTest"] }) {
         <a class="button primary" href={href} download={test.file}>
           {words.download}
         </a>
-        <Copy value={test.text} what={words.text} isNamed />
+        <Copy value={test.text} what={words.what} isNamed />
+        {close}
       </div>
     </>
   );
