@@ -1386,6 +1386,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/tenants/{tenant_id}/decisions/{decision_id}/test": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Write a policy test from a decision
+     * @description The test has the events that the windows of the decision need, and is run with the definitions of now before it is sent. If it doesn't come to the same decision, `not-recorded` says why. `tidegate record` writes the same test. Requires a role that may read decisions, events, entities and audit; simulate and replay.
+     */
+    get: operations["read-decision-test"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/tenants/{tenant_id}/results/policies": {
     parameters: {
       query?: never;
@@ -3547,6 +3567,24 @@ export interface components {
       fired: components["schemas"]["FiredPolicy"][];
       /** @description its record cannot be read: shown are the members by which it is found */
       damaged: boolean;
+    };
+    /**
+     * DecisionTest
+     * @description A policy test of a recorded decision, which comes to the same decision.
+     */
+    DecisionTest: {
+      /** Format: uuid */
+      decision_id: string;
+      /** Format: uuid */
+      tenant_id: string;
+      /** @description of the definitions that the test was run with */
+      revision: number;
+      /** @description a name for the file of the test */
+      file: string;
+      /** @description the file of the definitions that the test names, next to it */
+      definitions: string;
+      /** @description the test, as `tidegate test` reads it */
+      text: string;
     };
     /**
      * DecisionsFound
@@ -9961,7 +9999,7 @@ export interface operations {
            *         "api_key_id": "019a4300-0000-7000-8000-00000000001a",
            *         "can_sync": false,
            *         "expires_at": null,
-           *         "last_used_at": "2026-11-02T09:15:00.000Z",
+           *         "last_used_at": null,
            *         "name": "demo",
            *         "prefix": "0123456789abcdef",
            *         "previous_secret_expires_at": null,
@@ -19836,7 +19874,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000034",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
            *           "name": "Credential stuffing",
            *           "slug": "credential-stuffing",
            *           "priority": 40,
@@ -19870,7 +19908,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000035",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000034",
            *           "name": "Scraping",
            *           "slug": "scraping",
            *           "priority": 50,
@@ -19893,7 +19931,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000035",
            *           "name": "Risky checkout",
            *           "slug": "risky-checkout",
            *           "priority": 60,
@@ -20297,7 +20335,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000034",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
          *           "name": "Credential stuffing",
          *           "slug": "credential-stuffing",
          *           "priority": 40,
@@ -20331,7 +20369,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000035",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000034",
          *           "name": "Scraping",
          *           "slug": "scraping",
          *           "priority": 50,
@@ -20354,7 +20392,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000035",
          *           "name": "Risky checkout",
          *           "slug": "risky-checkout",
          *           "priority": 60,
@@ -23578,6 +23616,140 @@ export interface operations {
       };
     };
   };
+  "read-decision-test": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+        decision_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "decision_id": "019a4300-0000-7000-8000-000000000013",
+           *       "definitions": "definitions.yaml",
+           *       "file": "decision-019a4300-0000-7000-8000-000000000013.tidegate-test.yaml",
+           *       "revision": 2,
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *       "text": "# Recorded from decision 019a4300-0000-7000-8000-000000000013.\napiVersion: tidegate.test/v1\ndefinitions: definitions.yaml\nstart: '2026-11-02T09:15:00.000Z'\nevents:\n  event-1:\n    request:\n      method: GET\n      path: /.env\n      client_ip: 203.0.113.9\n      user_agent: Googlebot/2.1\ntests:\n- name: 'decision 019a4300-0000-7000-8000-000000000013: block by scanners / repeated probes'\n  steps:\n  - send: event-1\n  - send: event-1\n    after: 0.003s\n  - send: event-1\n    after: 0.004s\n    expect:\n      action: block\n      reason: policy\n      policy: scanners\n      clause: repeated probes\n"
+           *     }
+           */
+          "application/json": components["schemas"]["DecisionTest"];
+        };
+      };
+      /** @description `malformed-request`: the request can't be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: the object doesn't exist, or it isn't yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-recorded`: the decision can't be made a test that means the same */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
   "list-policy-results": {
     parameters: {
       query?: {
@@ -23625,19 +23797,19 @@ export interface operations {
            *       },
            *       {
            *         "enabled": true,
-           *         "name": "Risky checkout",
+           *         "name": "Credential stuffing",
            *         "policy_id": "019a4300-0000-7000-8000-00000000002d",
-           *         "slug": "risky-checkout",
+           *         "slug": "credential-stuffing",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "allow": 0,
            *         "block": 0,
-           *         "by_others": 2,
-           *         "challenge": 1,
+           *         "by_others": 0,
+           *         "challenge": 21,
            *         "errors": 0,
-           *         "last_match_at": "2026-11-02T09:03:37.000Z",
+           *         "last_match_at": "2026-11-02T09:03:56.000Z",
            *         "monitor": 0,
-           *         "total": 3
+           *         "total": 21
            *       }
            *     ]
            */
@@ -30063,7 +30235,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "cursor": "opdXSw_z9sqO4VRzAc1L9VsiMDFhMjI2ZjItMjcyOC03MTY4LWFlNjgtY2E5YzlhZTVhYmNlIl0",
+           *       "cursor": "98Rw_vJeRKbtmgZg7ps6DlsiMDFhMjI3MmQtZDNlYy03MWMzLTkzMmEtMmJhNjg0NWQ2OGRkIl0",
            *       "decisions": [
            *         {
            *           "action": "block",
@@ -30983,7 +31155,7 @@ export interface operations {
            *       "life_seconds": 1,
            *       "memory_bytes": 13860,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.003077273315806561,
+           *       "newcomers_an_hour": 0.0030721382492482742,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
@@ -31223,7 +31395,7 @@ export interface operations {
            *       "life_seconds": 187.583,
            *       "memory_bytes": 1617,
            *       "missing": 0,
-           *       "newcomers_an_hour": 0.003077273315806561,
+           *       "newcomers_an_hour": 0.0030721382492482742,
            *       "not_applicable": 0,
            *       "parts": [
            *         {
@@ -34646,7 +34818,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.141294416,
+           *           "seconds_to_solve": 1.154778569,
            *           "solved": 1
            *         }
            *       ],
