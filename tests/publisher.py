@@ -24,7 +24,7 @@ HOST = "lists.test"
 
 @attrs.frozen
 class Page:
-    """What the publisher answers.
+    """The response of the publisher.
 
     Attributes:
         body: the content, or a part of it.

@@ -21,7 +21,7 @@ LISTS = {
 def outcome(text: str, *, limits: Limits = DEFAULT, **variables: Any) -> Outcome:
     """Evaluate an expression; its variables are ``dyn`` and given as Python values.
 
-    What the checker would say of constants is not asked: evaluation has to hold by itself.
+    The check of constants is off: evaluation has to hold by itself.
     """
     schema = Schema.empty().with_lists(LISTS).with_variables(dict.fromkeys(variables, "dyn"))
     record = {name: from_python(value) for name, value in variables.items()}

@@ -1,4 +1,4 @@
-"""The large data sets that may lie beside the repository, and samples of them where they do not."""
+"""The large data sets that may lie next to the repository, and samples for where they don't."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def readers() -> set[Path]:
 class DataReaders:
     """Leaves out every test whose file reads no data set.
 
-    Where no data lie beside the repository it leaves out all: the run of every test read samples.
+    Where no data lie next to the repository it leaves out all: the run of every test read samples.
     """
 
     def pytest_ignore_collect(self) -> bool | None:

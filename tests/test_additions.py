@@ -77,7 +77,7 @@ def test_the_examples_have_every_kind_of_node() -> None:
 
 
 def test_a_kind_of_node_is_a_class_and_an_arm_in_python() -> None:
-    """Beside the checker that makes nodes, two files have to know every kind of them.
+    """Next to the checker that makes nodes, two files have to know every kind of them.
 
     The estimate of costs knows those whose bound is closer than the sum of their parts.
     """

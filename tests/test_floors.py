@@ -23,7 +23,7 @@ RUST = "rust/core/src"
 LIBRARY = "python/tidegate"
 SERVER = "server/tidegate_server"
 NAMES = {RUST: "rust", LIBRARY: "library", SERVER: "server"}
-"""What ARCHITECTURE.md calls the floors of each root."""
+"""The name of each root's floors in ARCHITECTURE.md."""
 BLOCK = re.compile(r"^```(?P<root>\w+)-floors\n(?P<lines>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 EXCEPTIONS = frozenset(
@@ -153,7 +153,7 @@ def _room_of(module: Module, rooms: Collection[Module]) -> Module | None:
 
 
 def circles() -> set[str]:
-    """Folders beside each other that import each other, directly or through others."""
+    """Folders next to each other that import each other, directly or through others."""
     found = set()
     folders = {
         sizes.relative(parent)
@@ -232,7 +232,7 @@ def test_the_house_holds_but_for_the_exceptions(name: str) -> None:
 
 
 def test_no_exception_is_stale() -> None:
-    """What was mended has left the list of exceptions."""
+    """The list of exceptions names only faults that are still there."""
     mended = EXCEPTIONS.difference(*map(found, CHECKS))
     assert not mended, "\n".join(sorted(mended))
 
@@ -297,7 +297,7 @@ def test_rust_paths_are_read_from_code_alone() -> None:
 
 
 def test_rust_functions_are_measured_to_their_closing_brace() -> None:
-    """A brace in a text or comment closes nothing, and a signature alone is no function."""
+    """A brace in a text or comment closes nothing, and a signature alone isn't a function."""
     text = 'trait A { fn none(&self, of: [u8; 2]); }\nfn one(a: [u8; 2]) {\n  "}"; // }\n}\n'
     assert list(rust_source.functions(text)) == [rust_source.Function("one", 2, 3)]
 

@@ -1,4 +1,4 @@
-"""Who may import whom, and what the inner layers may not touch."""
+"""The imports that each layer may have, and what the inner layers may not touch."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def relative(path: Path) -> str:
 
 
 def test_the_library_never_imports_the_service() -> None:
-    """Who embeds the engine installs none of the service."""
+    """The library imports nothing of the service, so it can be installed without it."""
     assert not [
         relative(path)
         for path in LIBRARY
@@ -81,7 +81,7 @@ def test_inner_layers_touch_no_clock_file_socket_or_environment(path: Path) -> N
 @pytest.mark.parametrize("path", ALL_STORES, ids=relative)
 def test_stores_know_no_server_and_no_engine(path: Path) -> None:
     """A store keeps what it is given: it neither decides nor answers requests."""
-    # What the rows of a cluster mean is not the store's to say.
+    # A store does not interpret the rows of a cluster.
     known = (
         "tidegate_server.stores", "tidegate_server.cluster",
         "tidegate.errors", "tidegate.limits", "tidegate._native",
@@ -121,7 +121,7 @@ def test_the_client_imports_only_itself_the_exceptions_and_the_shape_of_a_decisi
 
 
 def test_the_edge_stands_on_the_client_and_the_shape_of_a_decision() -> None:
-    """The edge runs in somebody's application and in a daemon, where there is no server."""
+    """The edge runs in somebody's application and in a daemon, without a server."""
     own = {
         name
         for path in (PACKAGE / "edge").rglob("*.py")

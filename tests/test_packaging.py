@@ -1,4 +1,4 @@
-"""What is published: dependencies, notices, and what the archives hold."""
+"""The published packages: dependencies, notices, and the contents of the archives."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_each_way_to_something_private_is_found(text: str) -> None:
 
 
 def test_nothing_private_of_another_package_is_imported() -> None:
-    """What has no promise may be gone in the next version."""
+    """Private names, which the next version may not have, are not imported from other packages."""
     found = {
         f"{path.name}: {name}"
         for folder in ("python", "server")

@@ -165,7 +165,7 @@ WITHOUT_PAGE = {
 
 @pytest.mark.parametrize("name", TYPES)
 def test_every_type_in_a_signature_is_exported(name: str) -> None:
-    """What is given or taken can be named without looking for where it is made."""
+    """Every type that the interface takes or returns can be imported from ``tidegate`` itself."""
     exported = [getattr(tidegate, each) for each in NAMES]
     missing = {
         word for word, found in types_of(name) if not any(found is each for each in exported)

@@ -81,7 +81,7 @@ def test_classes_hold_what_they_say(pattern: str, expected: str) -> None:
 
 
 def test_perl_classes_stay_ascii_when_case_is_ignored() -> None:
-    """The long s and the Kelvin sign fold to letters but are no ``\\w``."""
+    """The long s and the Kelvin sign fold to letters but aren't ``\\w``."""
     assert parse(r"(?i)\w").root == parse(r"\w").root
     assert parse(r"(?i)[\w]").root == parse(r"\w").root
 
@@ -189,14 +189,14 @@ def test_general_categories_are_classes(name: str, member: str) -> None:
     ],
 )
 def test_refusals_name_the_offending_text(pattern: str, offending: str, message: str) -> None:
-    """What is outside the subset is refused, with its place in the pattern."""
+    """A pattern outside the subset is refused, with the place of the offending part."""
     error = refusal(pattern)
     assert error.message == message
     assert pattern[error.start : error.end] == offending
 
 
 def test_lone_surrogates_are_refused() -> None:
-    """A pattern that is no Unicode text gets an error like any other."""
+    """A pattern that isn't Unicode text gets an error like any other."""
     assert refusal("a\ud800").message == "pattern is not valid Unicode text"
 
 

@@ -8,7 +8,7 @@ from benchmarks.sizes import Room
 
 
 def test_each_room_fits_its_row() -> None:
-    """Rooms are no larger than their rows, and rows not much larger than their rooms."""
+    """No room is larger than its row, and no row much larger than its room."""
     found = sizes.differences(sizes.rooms(), sizes.table())
     assert not found, "tests/sizes.toml:\n" + "\n".join(found)
 

@@ -70,7 +70,7 @@ def test_what_is_no_type_is_refused(text: str) -> None:
 
 
 def test_signatures_of_members_namespaces_and_operators() -> None:
-    """What stands before the name is a receiver if it is a type, else a namespace."""
+    """The part before the name is a receiver if it is a type, else a namespace."""
     assert parse_signature("string.contains(string) -> bool") == Signature(
         "contains", True, (STRING, STRING), BOOL
     )

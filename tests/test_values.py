@@ -115,7 +115,7 @@ def test_comparisons_are_charged_before_they_are_made() -> None:
 
 
 def test_order_takes_an_integer_beside_a_double_as_the_nearest_double() -> None:
-    """In an order, unlike in equality, an integer beside a double counts as the nearest double."""
+    """In an order, unlike in equality, an integer next to a double counts as the nearest double."""
     assert compare(INT_MAX, float(2**63)) == 0
     assert compare(UInt(UINT_MAX), 1.0) == 1
     assert compare(2**53 + 1, 2**53) == 1
@@ -156,7 +156,7 @@ def test_a_map_has_each_key_once(keys: tuple[Any, Any]) -> None:
 
 @pytest.mark.parametrize("key", [1.0, None, b"a", []])
 def test_only_bools_integers_and_strings_are_keys(key: Any) -> None:
-    """A double finds an integer but is no key itself."""
+    """A double finds an integer but isn't a key itself."""
     with pytest.raises(TypeError):
         Map([(key, 0)])
 

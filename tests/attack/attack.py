@@ -184,7 +184,7 @@ def run_apart(attacks: Sequence[Attack], seconds: float) -> list[Outcome]:
     async def together() -> list[Outcome]:
         until = time.monotonic() + seconds
         outcomes = await asyncio.gather(*(each.run(until) for each in attacks))
-        # What is soon over is judged by what it leaves behind as well.
+        # An attack that is soon over is also judged by what it leaves behind.
         await asyncio.sleep(until - time.monotonic())
         return list(outcomes)
 

@@ -34,7 +34,7 @@ STANDS_SECONDS = 45.0
 """A connection of which the server took nothing for so long is one that it has to close; before
 that it still works off what was sent, some of it into the buffers of the system."""
 READ_BYTES = 4_096
-"""A pipelining caller reads this much of its answers, and no more."""
+"""A pipelining caller reads at most this much of its answers."""
 
 
 @attrs.define
@@ -55,7 +55,7 @@ class Sender:
         connection = socket.socket()
         connection.setblocking(False)
         if not reads:
-            # What the system takes on behalf of a caller that does not read is taken, too.
+            # The system also takes bytes on behalf of a caller that does not read.
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, READ_BYTES)
         try:
             address = (where.hostname, where.port)
@@ -95,7 +95,7 @@ async def _ended(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, rea
             while await reader.read(READ_BYTES):
                 pass
         else:
-            # Who neither reads nor writes does not see the end.
+            # A caller that neither reads nor writes does not see the end.
             while not (writer.transport.is_closing() or _has_ended(writer)):
                 await asyncio.sleep(1.0)
     return first.split(b" ")[1].decode() if first.startswith(b"HTTP/") else "closed"

@@ -10,7 +10,7 @@ HEALTH_MS = 50.0
 """``/healthz`` answers on the loop: a longer wait is a loop that somebody held."""
 GROWTH_MIB = 150.0
 """Resident memory of all the server's processes, after an attack by repetition or by connections,
-and for connections in it.  What accepted definitions take once they have decided is no growth."""
+and for connections in it.  Memory of accepted definitions that have decided isn't growth."""
 PLATEAU_MIB = 24.0
 """Growth over the last third of the rounds of one operation: the allocator's own noise."""
 GUESSES = 10

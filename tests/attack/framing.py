@@ -21,7 +21,7 @@ STATUS = re.compile(rb"(?:^|(?<=[}\n\r>]))HTTP/1\.1 (\d{3}) ")
 REFUSED = (400, 404, 405, 411, 413, 415, 422, 426, 431, 501, 505)
 """The statuses of whom the server does not understand; it never fails, and never decides."""
 SILENCE_SECONDS = 3.0
-"""Without a byte: the server has no more to say."""
+"""Without a byte: the server says nothing further."""
 
 
 def event(mark: str) -> bytes:

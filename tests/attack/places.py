@@ -59,7 +59,7 @@ def heads() -> list[str]:
 
 @attrs.define
 class Seen:
-    """The answers of one kind of caller: milliseconds, and the statuses that were no success."""
+    """The answers of one kind of caller: milliseconds, and the statuses of failures."""
 
     took: list[float] = attrs.field(factory=list)
     refused: Counter[str] = attrs.field(factory=Counter)

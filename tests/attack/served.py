@@ -183,7 +183,7 @@ class World:
         return self._large
 
     def warm(self) -> None:
-        """Have the server start what it starts at the first call: its memory is no growth."""
+        """Have the server start what it starts at the first call: its memory isn't growth."""
         tenant = self.tenant("Warm")
         path = f"{tenant.path}/expressions/check"
         for number in range(WARMING):

@@ -61,7 +61,7 @@ def test_a_visitor_behind_a_balancer_does_not_block_the_balancer() -> None:
 
 
 def test_a_client_cannot_choose_its_address() -> None:
-    """What is left of the other end's address counts only where that is a trusted proxy."""
+    """Forwarded addresses count only if the peer is a trusted proxy."""
     engine = behind("10.9.9.9")
     assert engine.decide(captured("203.0.113.1", "/")).entities[0].key == (f"{BALANCER}/32",)
     assert peer_of(captured("203.0.113.1", "/")["request"]) == BALANCER
@@ -108,7 +108,7 @@ def read(path: Path, lines: list[str]) -> tuple[Capture, Sent]:
 
 
 def all_of(path: Path) -> list[str | None]:
-    """What a file gives until nothing more is written."""
+    """The lines of a file until nothing more is written."""
     found: list[str | None] = []
     found.extend(follow(path, lambda: None in found, from_start=True))
     return found

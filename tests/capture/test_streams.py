@@ -65,7 +65,7 @@ def test_an_event_has_every_value() -> None:
 
 
 def test_too_many_parameters_are_cut_in_the_middle_with_a_mark() -> None:
-    """What hides behind many parameters is seen, and the event says that some were left out."""
+    """The last parameters of many are kept, and the event says that some were left out."""
     url = b"/?" + b"&".join([b"f=%d" % number for number in range(MAX_PAIRS + 1)])
     event = request_event("GET", url, [], "192.0.2.7")
     values = event["request"]["query_params"]["f"]

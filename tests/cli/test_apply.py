@@ -191,7 +191,7 @@ def test_a_service_that_does_not_answer_is_said(served: Served) -> None:
 
 
 def test_the_document_names_the_tenant(served: Served, owner: Caller, tmp_path: Path) -> None:
-    """Whoever has several needs no flag for a document that says whose it is."""
+    """An operator of several tenants needs no flag for a document that names its tenant."""
     other = owner.post("tenants", {"name": f"Named {owner.operator_id}"}).json()
     file = tmp_path / "d.yaml"
     file.write_text(
@@ -273,7 +273,7 @@ def test_every_text_survives_export_check_and_apply(run: Run, tmp_path: Path) ->
 
 
 def test_deleting_is_asked_about(served: Served, owner: Caller, document: Path) -> None:
-    """What the document lacks is named; no answer, or no, deletes nothing."""
+    """The question names what the document lacks, and nothing is deleted without a yes."""
     flags = ["--url", served.base_url, "--token", owner.token]
     for answer in ("", "n\n"):
         result = CliRunner().invoke(tidegate, ["apply", str(document), *flags], input=answer)
@@ -287,7 +287,7 @@ def test_deleting_is_asked_about(served: Served, owner: Caller, document: Path) 
 
 
 def test_old_and_new_lines_are_shown(run: Run, tmp_path: Path) -> None:
-    """What a change replaces is seen before it is made."""
+    """A dry run shows the replaced line next to the new one."""
     file = tmp_path / "d.yaml"
     text = "apiVersion: tidegate/v1\nactions:\n  - {name: A, expression: request.path == '/a'}\n"
     file.write_text(text)

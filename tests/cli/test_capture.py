@@ -102,7 +102,7 @@ def write(path: Path, frames: list[Frame]) -> None:
 
 
 def test_of_a_file_only_confirmed_requests_are_printed(runner: CliRunner, tmp_path: Path) -> None:
-    """Fifteen packets of a made-up sender are none; a setting of one side lets them count."""
+    """Packets of a made-up sender aren't printed, unless a setting lets one side count."""
     made_up = [frame(9, 100 + len(REQUEST) * number, ACK, REQUEST) for number in range(15)]
     wrong = [damaged(each) for each in made_up]
     good = [*handshake(5, 10), frame(5, 11, ACK, REQUEST), answer(5, 11 + len(REQUEST))]

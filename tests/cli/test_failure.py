@@ -20,7 +20,7 @@ from tidegate.cli.failure import failure_of
     ],
 )
 def test_an_error_says_value_and_place(expression: str, parts: list[str]) -> None:
-    """What was called, where it stands, and what it was called with."""
+    """The message says what was called, where it stands, and what it was called with."""
     event = b'{"fields":{"n":""}}'
     with pytest.raises(tidegate.EvaluationError) as caught:
         tidegate.compile(expression).evaluate(event)

@@ -74,7 +74,7 @@ def run_with_server(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_commands_of_the_service_are_those_that_it_adds() -> None:
-    """What the help offers without the service is what the service brings."""
+    """The help without the service offers the same commands that the service adds."""
     assert entry_points(group=PLUGINS).names == {
         name for group in SERVICE.values() for name in group
     }

@@ -76,7 +76,7 @@ def test_a_token_and_a_password_are_accepted(tmp_path: Path) -> None:
 
 
 def test_an_operator_who_lost_the_app_logs_in_again(tmp_path: Path) -> None:
-    """The command removes the second factor, and says so where there is none."""
+    """The command removes the second factor, and says so where there isn't one."""
     with serving(tmp_path) as served:
         create(tmp_path)
         token = json.loads(run(tmp_path, "token", EMAIL, "--json").stdout)["access_token"]

@@ -179,7 +179,7 @@ def test_too_many_events_are_refused(
 
 
 def test_an_unknown_decision_is_refused(five: Deciding) -> None:
-    """The service says that there is no such decision."""
+    """The service says that the decision doesn't exist."""
     result = record(five, str(uuid4()), code=1)
     assert isinstance(result.exception, RemoteError)
 

@@ -103,7 +103,7 @@ def test_addresses_that_would_expose_the_key_are_refused(address: str) -> None:
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:8080", "http://localhost", "http://[::1]:1"])
 def test_plain_http_reaches_this_machine(address: str) -> None:
-    """Plain HTTP reaches this machine, for development and for a proxy beside the application."""
+    """Plain HTTP reaches this machine, for development and for a proxy next to the application."""
     Client(address, KEY).close()
     Client("http://tidegate:8080", KEY, allow_http=True).close()
 

@@ -53,11 +53,11 @@ CUTS = (
 FILL = "fill the disk of the database"
 DISK_MIB = 1_024
 PROMOTE = "kill the primary of the database"
-"""The last fault of a run that has it: there is no other standby afterwards."""
+"""The last fault of a run that has it: there isn't another standby afterwards."""
 
 
 def kinds() -> tuple[str, ...]:
-    """What can be done here: networks and disks are made by root alone."""
+    """The kinds of faults that can be made here: only root can make networks and disks."""
     return (*KINDS, *CUTS, FILL) if os.geteuid() == 0 else KINDS
 
 
@@ -137,7 +137,7 @@ class Load:
             connection.close()
         self.statuses[status] += 1
         if status != 200:
-            # What piled up in a pause can pass the limit of the key.
+            # Calls that piled up in a pause can pass the limit of the key.
             assert status in (429, 503), body
             if status == 503:
                 self.refused.append(time.monotonic() - started)
@@ -166,7 +166,7 @@ def event(number: int, key: str | None) -> bytes:
 
 @attrs.define
 class Report:
-    """What a run found."""
+    """The result of a run."""
 
     faults: Counter[str]
     load: Load
@@ -291,7 +291,7 @@ def run(directory: Path, count: int, seed: int, *, promotes: bool = True) -> Rep
         AssertionError: a promise is broken.
     """
     draw = random.Random(seed)
-    # After a promotion there is no standby.
+    # A promotion leaves no standby.
     standby = "none" if promotes else "required"
     with _cluster(directory, standby) as (made, joined):
         load = Load(made, random.Random(seed + 1))

@@ -57,7 +57,7 @@ def newer_version(to: Path, *, is_additive: bool) -> Path:
         is_additive: whether this version's code runs on its tables.
 
     Returns:
-        What to name in ``PYTHONPATH``.
+        The directory to name in ``PYTHONPATH``.
     """
     package = to / "tidegate_server"
     shutil.copytree(

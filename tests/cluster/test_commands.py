@@ -1,4 +1,4 @@
-"""``tidegate cluster``, beside nodes that run."""
+"""``tidegate cluster``, while nodes run."""
 
 from __future__ import annotations
 

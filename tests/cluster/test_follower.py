@@ -33,7 +33,7 @@ def block(after: int, count: int = 1) -> Block:
 
 
 def test_a_follower_comes_level_with_the_log() -> None:
-    """It applies what it reads, until the log has no more."""
+    """It applies what it reads, until the end of the log."""
     made = follower()
     assert made.tick(0.0) == ReadRequest(7, 0)
     assert made.receive(ReadResult(7, 0, (block(0),), 3), 0.1) == ReadRequest(7, 1)

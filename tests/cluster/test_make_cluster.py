@@ -1,4 +1,4 @@
-"""What `make cluster` starts, prints and stops."""
+"""Tests of `make cluster`: the processes it starts and stops, and the calls it prints."""
 
 from __future__ import annotations
 

@@ -330,7 +330,7 @@ class Fellow:
         return outcome.answer
 
     def outcome(self) -> Outcome:
-        """What became of the next call."""
+        """The outcome of the next call."""
         outcomes = self._read()
         assert isinstance(outcomes, Outcomes)
         return outcomes.outcomes[0]
@@ -400,7 +400,7 @@ def test_a_call_that_is_asked_twice_at_once_is_decided_once(made: Cluster) -> No
 
 
 def test_a_call_for_the_owner_of_another_term_is_not_taken(made: Cluster) -> None:
-    """What was sent to an earlier owner may have been decided elsewhere, be it the same node."""
+    """An owner refuses a call for another term, since it may have been decided elsewhere."""
     with psycopg.connect(made.url) as connection:
         found = connection.execute("SELECT term FROM cluster_partitions").fetchone()
     assert found is not None

@@ -1,4 +1,4 @@
-"""Who should own what, and who is silent, over views that a test makes."""
+"""The owners of partitions and the silent members, over views that a test makes."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from tidegate_server.stores.migrations import HEAD
 
 NEXT = f"{int(HEAD) + 1:04}"
 PACE_SECONDS = 0.6
-"""Of each connection: nodes start six times beside the load, and need the processors."""
+"""Of each connection: nodes start six times under load, and need the processors."""
 ORDERLY = Kind(is_kill=False, is_refused=False)
 
 
@@ -205,7 +205,7 @@ def test_a_migration_lets_others_pass_while_it_waits_for_a_long_read(
 def test_a_file_is_taken_over_by_a_newer_version_and_back(
     tmp_path: Path, newer: Path, process: None
 ) -> None:
-    """Its migration runs beside the running server; windows and keys go on with each take-over."""
+    """Its migration runs next to the running server; windows and keys go on with each take-over."""
     made = Run.make(tmp_path, seed=3)
     try:
         target = made.target

@@ -1,4 +1,4 @@
-"""What a browser has to fetch stays small."""
+"""The files that a browser has to fetch stay small."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Every control that writes: enabled for the roles that may, else disabled with the reason.
 
-What a button writes is found by pressing it as Owner, on every page, with each write held back. The
-table of routes says which roles may write that, and the interface refuses the others.
+The write of a button is found by pressing it as Owner, on every page, with each write held back.
+The table of routes says which roles may write that, and the interface refuses the others.
 
 A browser reads the console once for a role, and goes from page to page within it. It waits until
 the page has nothing under way, not for a time.
@@ -97,7 +97,7 @@ WRITING = {
 }
 """Where something can be written: the first parts of the addresses of pages."""
 Found: TypeAlias = "dict[tuple[str, str], Write | None]"
-"""What a button of a page writes, by the page and the name of the button; None if nothing."""
+"""The write of each button, by the page and the name of the button; None if nothing."""
 
 
 @attrs.frozen
@@ -188,7 +188,7 @@ def buttons(page: Page, home: str, path: str) -> list[dict[str, Any]]:
 
 
 def pressed(page: Page, found: dict[str, Any]) -> None:
-    """Press a button, with what it needs beside it."""
+    """Press a button, with what it needs next to it."""
     button = page.locator("main button").nth(found["at"])
     beside = button.locator("xpath=ancestor::form").locator("input, textarea")
     for field in (
@@ -206,7 +206,7 @@ def pressed(page: Page, found: dict[str, Any]) -> None:
 
 @pytest.fixture(scope="module")
 def writes(browser: Browser, decided: Deciding) -> Found:
-    """What each button of each page writes, found by pressing it as Owner."""
+    """The write of each button of each page, found by pressing it as Owner."""
     page = entered(browser, decided, "Owner")
     page.evaluate("() => { window.watched.isHolding = true; }")
     home = f"/console/{decided.get('')['slug']}"

@@ -1,4 +1,4 @@
-"""Who was stopped, and why: from the list to the explanation of one decision."""
+"""Blocked requests in the console, from the list to the explanation of one decision."""
 
 from __future__ import annotations
 

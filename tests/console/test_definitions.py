@@ -1,4 +1,4 @@
-"""What recognises traffic: an action is written, checked while it is typed, saved, and changed."""
+"""Definitions in the console: they are written, checked while they are typed, and saved."""
 
 from __future__ import annotations
 

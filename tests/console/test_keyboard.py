@@ -107,7 +107,7 @@ def test_the_row_with_save_covers_nothing_that_has_the_focus(
         page.set_viewport_size({"width": width, "height": height})
         page.goto(f"{HOME}/policies/{policy}")
         expect(page.get_by_role("button", name="Save", exact=True)).to_be_visible()
-        # What is loaded later pushes the form down, and a browser keeps no place at the very top.
+        # Later content pushes the form down, and a browser keeps no place at the very top.
         page.wait_for_load_state("networkidle")
         page.locator("main :is(input, textarea)").first.focus()
         # The row stays in view from the first change on.

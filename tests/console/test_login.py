@@ -1,4 +1,4 @@
-"""Who am I: a token from the login, kept under its name, gone with the sign-out."""
+"""The token of a login: kept under its name, gone with the sign-out."""
 
 from __future__ import annotations
 

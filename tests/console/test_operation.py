@@ -1,4 +1,4 @@
-"""Who is stopped, what changed, who may do what: pages that show and end."""
+"""The pages of mitigations, the audit, entities and API keys."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_mitigation_is_lifted_and_audited(owner: Watched, service: Service) ->
 def test_a_change_of_an_expression_is_audited_token_by_token(
     owner: Watched, service: Service
 ) -> None:
-    """What was replaced is marked, and what stands around it is there once."""
+    """The replaced tokens are marked, and the text around them is there once."""
     policies = f"/tenants/{service.tenant_id}/policies"
     before = 'request.path == "/old" && request.method == "POST"'
     [clause, *_] = service.control("GET", policies).json()[0]["clauses"]
@@ -116,7 +116,7 @@ def test_a_new_key_is_shown_once_and_decides(owner: Watched, service: Service) -
 
 
 def test_a_replay_counts_what_was_decided(owner: Watched) -> None:
-    """The saved definitions over the recorded traffic: counts beside each other."""
+    """The saved definitions over the recorded traffic: counts next to each other."""
     page = owner.page
     page.goto("/console/example-shop/replay")
     page.get_by_role("button", name="Replay the saved definitions").click()

@@ -69,7 +69,7 @@ def test_a_pack_is_tried_added_and_removed(owner: Watched, service: Service) -> 
 
 
 def test_labels_are_written_in_the_form(owner: Watched, service: Service) -> None:
-    """One label a line; a line that isn't finished is no label."""
+    """One label a line; a line that isn't finished isn't a label."""
     page = owner.page
     page.goto(f"{HOME}/mitigations/new")
     page.get_by_label("Name", exact=True).fill("Labelled")

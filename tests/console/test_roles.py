@@ -1,4 +1,4 @@
-"""What a role may not do is disabled with the reason, and the interface refuses it too."""
+"""Controls that a role may not use are disabled with the reason, and refused by the service."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     key = made.control("POST", f"/tenants/{made.tenant_id}/api-keys", wanted).json()["key"]
     made = attrs.evolve(made, api_key=key)
     events = [event_of(text, number) for number, text in enumerate(texts())]
-    # What a policy of the demonstration stops, so that there is an entity to look at.
+    # A policy of the demonstration stops these, so that there is an entity to look at.
     stopped = [{"request": {"path": "/.env", "client_ip": "192.0.2.9", "method": "GET"}}] * 40
     send(made, [*events, *stopped])
     name = {"name": MARKUP, "description": MARKUP}

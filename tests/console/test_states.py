@@ -92,7 +92,7 @@ def test_a_page_that_waits_says_so_and_only_then(owner: Watched) -> None:
 
 
 def test_a_page_that_failed_says_why_and_can_be_asked_again(owner: Watched) -> None:
-    """What is not there is said with the code and the number of the request."""
+    """A page of a missing object shows the code, and buttons to copy the request ID and retry."""
     page = owner.page
     page.goto(f"{HOME}/actions/{UNKNOWN}")
     problem = page.get_by_role("alert")

@@ -1,4 +1,4 @@
-"""What is this traffic, and what would catch it: from filters to an action."""
+"""The traffic pages, from filters to an action that recognises the traffic."""
 
 from __future__ import annotations
 

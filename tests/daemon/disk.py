@@ -1,4 +1,4 @@
-"""A disk that takes no more."""
+"""A disk that is full."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def test_every_changed_byte_and_every_cut_is_noticed(tmp_path: Path) -> None:
 
 
 def test_a_file_of_another_key_or_name_is_not_used(tmp_path: Path) -> None:
-    """What was written for another API key, or under another name, counts as damaged."""
+    """A file that was written for another API key, or under another name, counts as damaged."""
     Cache.of(tmp_path, "a key").write("file", b"{}")
     assert Cache.of(tmp_path, "another").read("file") is None
     (tmp_path / "other").write_bytes((tmp_path / "file").read_bytes())

@@ -1,4 +1,4 @@
-"""What a daemon keeps of an event, by the definitions that it follows."""
+"""The fields of an event that a daemon keeps, by the definitions that it follows."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def fresh_commands(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_name_that_is_no_kind_touches_no_file(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``tidegate sync NAME`` refuses what is no kind before it looks at the folder."""
+    """``tidegate sync NAME`` refuses an unknown kind before it looks at the folder."""
     monkeypatch.setenv("TIDEGATE_HOME", str(tmp_path / "home"))
     result = CliRunner().invoke(tidegate, ["sync", name])
     assert result.exit_code == (0 if name == "--help" else 2), result.output
@@ -119,7 +119,7 @@ def modes(folder: Path) -> dict[str, int]:
 def test_a_folder_is_made_whatever_the_umask_and_its_name(
     mask: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The modes are 0700 and 0600 at most, and a line feed in the path is no matter."""
+    """The modes are 0700 and 0600 at most, and a line feed in the path doesn't matter."""
     folder = tmp_path / "a\nb"
     before = os.umask(mask)
     try:

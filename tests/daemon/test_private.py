@@ -11,7 +11,7 @@ from tidegate_server.daemon.private import PrivateFileError, make_directory, ope
 
 
 def test_a_file_is_replaced_whole_and_for_its_owner_alone(tmp_path: Path) -> None:
-    """What is written is there whole, with the mode 0600, and nothing is left beside it."""
+    """A written file is there whole, with the mode 0600, and no other file is left."""
     path = tmp_path / "file"
     for content in (b"one", b"another"):
         write(path, content)

@@ -60,6 +60,6 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 
 def test_a_long_file_is_refused() -> None:
-    """No more than 64 KiB are looked at."""
+    """At most 64 KiB are looked at."""
     with pytest.raises(XmlFileError):
         parse(b" " * (MAX_BYTES + 1), "credentials", NAMES)

@@ -1,4 +1,4 @@
-"""What the steps of the Containerfile do, with programs that note how they are called."""
+"""The steps of the Containerfile, run with programs that note how they are called."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def command_of_the_proxy(here: Here) -> list[str]:
 
 @pytest.fixture(scope="module")
 def proxied(here: Here) -> Iterator[Proxied]:
-    """What the first lines of the Compose file say to type."""
+    """The site and its proxy, set up by the commands in the first lines of the Compose file."""
     (init,) = re.findall(r"^#   .* run --rm tidegate (init .*)$", TEXT, re.MULTILINE)
     words = shlex.split(here.placed(init))
     words += ["--email", "me@example.test", "--tenant", "Shop", "--password-stdin", "--json"]

@@ -48,7 +48,7 @@ QUESTIONS: Mapping[str, tuple[str, str]] = {
     "How do I replace ModSecurity rules?": ("modsecurity rules", "coming-from/modsecurity.html"),
     "How do I limit the rate of logins?": ("rate limit login", "coming-from/nginx.html"),
 }
-"""What a newcomer wants to know, what they type, and the page that answers it."""
+"""The questions of a newcomer, what they type, and the page that answers each."""
 NONSENSE = "qwertyuiop asdfghjkl"
 """Words of no page."""
 

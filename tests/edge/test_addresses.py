@@ -1,4 +1,4 @@
-"""Who sent a request, by what trusted proxies say."""
+"""The client of a request, by what trusted proxies say."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PROXIES = ("10.0.0.0/8", "2001:db8::/32", "unix")
 def test_the_rightmost_address_that_is_no_proxy_is_the_client(
     peer: str, forwarded: list[str], client: str
 ) -> None:
-    """What stands left of it, or of text that is no address, the client may have made up."""
+    """Addresses left of it, or of text that isn't an address, may be made up by the client."""
     assert TrustedProxies.of(PROXIES).client(peer, forwarded) == client
 
 

@@ -1,4 +1,4 @@
-"""What a visitor is answered for each decision, through both kinds of middleware."""
+"""The response to a visitor for each decision, through both kinds of middleware."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_failure_is_answered_with_502(fronted: Fronted, failure: Exception) ->
 
 @pytest.mark.parametrize("url", [None, "javascript:alert(1)", "//evil.test", "https://a@b.test/"])
 def test_a_challenge_that_leads_nowhere_is_a_failure(fronted: Fronted, url: str | None) -> None:
-    """No visitor is sent to an address that is none."""
+    """A challenge without a valid address counts as a failure, and sends no visitor anywhere."""
     decider = deciding(Challenge(redirect_url=url))
     with fronted(decider) as site:
         assert ask(site, "/").status == 502

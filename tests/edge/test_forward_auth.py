@@ -1,4 +1,4 @@
-"""What proxies ask and understand, by the headers that their documentation says they send."""
+"""The questions of proxies, by the headers that their documentation says they send."""
 
 from __future__ import annotations
 
@@ -312,7 +312,7 @@ def test_a_good_proof_gives_every_proxy_the_cookie(proxy: str, status: int) -> N
 
 @pytest.mark.parametrize("proxy", ASKED)
 def test_a_failure_is_told_from_a_request_that_cannot_be_read(proxy: str) -> None:
-    """What a visitor can bring about is a refusal, which no proxy lets pass."""
+    """A failure that a visitor can cause is answered with 403, which no proxy lets pass."""
     method, path, query, headers, _ = ASKED[proxy]
     inquiry = read_inquiry(method, path, query, headers)
     assert inquiry.failed(Boundary(False), UnreachableError("away")).status == 502

@@ -72,7 +72,7 @@ def test_the_environment_has_no_proof_any_more() -> None:
 
 
 def test_a_client_for_asyncio_is_refused() -> None:
-    """There is no loop that it could run on."""
+    """An asynchronous client is refused, since WSGI has no event loop."""
 
     async def made() -> None:
         async with tidegate.AsyncClient("https://tidegate.test", "key") as client:

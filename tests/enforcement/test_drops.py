@@ -1,4 +1,4 @@
-"""Who is dropped, of the blocked."""
+"""The blocked addresses that are dropped."""
 
 from __future__ import annotations
 

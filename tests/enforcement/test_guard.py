@@ -54,7 +54,7 @@ def test_new_agents_among_settled_ones_count_as_one_sender() -> None:
 
 
 def test_a_bot_that_prepared_is_dropped_for_its_rate() -> None:
-    """With settled agents it may send what as many people would, and no more."""
+    """With settled agents it may send at most as much as that many people."""
     guard = Guard(0.2)
     people(guard, 3, 0, SETTLED_SECONDS + 60)
     now = SETTLED_SECONDS + 120

@@ -173,7 +173,7 @@ def test_the_client_is_the_rightmost_address_that_is_no_trusted_proxy(
     ],
 )
 def test_bodies_are_values_or_strict_json_text(body: Any, expected: Any) -> None:
-    """A body that is neither is absent; structured ones are no field."""
+    """A body that is neither is absent; structured ones aren't fields."""
     found, entries = fields({"fields": {"body": body, "k": "v"}}, "request.body", "fields")
     assert found == expected
     assert ("body" in entries) == (not isinstance(body, dict))

@@ -261,7 +261,7 @@ def test_edges_are_drawn_alike(event: Any) -> None:
 
 @pytest.mark.parametrize("known", KNOWN_AGENTS, ids=lambda known: known.family)
 def test_known_agents_are_read_alike(known: KnownAgent) -> None:
-    """Words and parts of words are read alike, in either case, beside characters beyond ASCII."""
+    """Words and their parts are read alike, in either case, also next to non-ASCII characters."""
     family = known.family
     for text in (family, family.upper(), f"x{family}", f"{family}_", f"é{family}é", f"{family}9"):
         for user_agent in (text, f"Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X) ({text}/1.0)"):

@@ -1,4 +1,4 @@
-"""What is known of an event before it is decided on: the definition of the native one."""
+"""The envelope of an event, read before the decision; it defines the native one."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_an_error_carries_code_and_place() -> None:
 
 
 def test_refused_events_and_numbers() -> None:
-    """An event that is none and a rule that is not there are errors of their own."""
+    """An invalid event and an unknown rule are errors of their own."""
     rules = compiled(RULES)
     with pytest.raises(EventError):
         rules.match(b'{"request": 1}', False)

@@ -1,4 +1,4 @@
-"""What is kept of an event: no secret, everything else, the same from both."""
+"""The parts of an event that are kept: all but secrets, the same from both redactors."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ BODIES = [
 
 @pytest.mark.parametrize("body", BODIES, ids=range(len(BODIES)))
 def test_a_body_that_is_not_read_exactly_is_one_secret(make: Any, body: str) -> None:
-    """Nearly JSON, XML, MIME parts; what can be read keeps what is no secret."""
+    """Nearly JSON, XML, MIME parts; what can be read keeps what isn't a secret."""
     once = make(PATTERNS, KEY).redact(orjson.dumps({"fields": {"body": body}}))
     assert b"SECRET" not in once
     assert make(PATTERNS, KEY).redact(once) == once

@@ -1,4 +1,4 @@
-"""What a redactor keeps that has the members that are read; the same from both."""
+"""The parts that a redactor keeps if it knows the members that are read, the same from both."""
 
 from __future__ import annotations
 

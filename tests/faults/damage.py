@@ -2,7 +2,7 @@
 
 A loaded server is killed.  In each case a copy of what it left is damaged in one place: bytes
 flipped, a file cut, emptied or removed.  ``tidegate verify`` looks at it and a server is started
-on it.  What was acknowledged must be there, or somebody must say that it is not: the server
+on it.  Acknowledged decisions must be there, or their loss must be reported: the server
 refuses to start, it reports the loss, or ``tidegate verify`` finds it.  Silence and tracebacks
 fail.
 """
@@ -224,7 +224,7 @@ class Case:
         assert not set(outcome.refused) - {401, 503}, outcome.refused
 
     def _lost(self, directory: Path) -> tuple[set[str], int]:
-        """Keys of acknowledged decisions that are in the log no more, and how many it says are.
+        """Keys of acknowledged decisions that are no longer in the log, and how many it says are.
 
         One that was sent again, and decided again, is one that was lost.
         """

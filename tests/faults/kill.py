@@ -1,6 +1,6 @@
 """``python -m tests.faults.kill``: the server killed under load, again and again.
 
-Each cycle sends events on 32 connections, beside visitors who solve challenges; some cycles have a
+Each cycle sends events on 32 connections, with visitors who solve challenges; some cycles have a
 writer of definitions too.  The server is killed at a random moment, or stopped with SIGTERM.  Then
 it is started again, and everything that was acknowledged is compared with what is there.  Moments
 and events are drawn from a seed, which is printed: the same seed draws them again.
@@ -49,7 +49,7 @@ REVOKED_SECONDS = 120.0
 
 @attrs.frozen
 class Kind:
-    """What happens in a cycle.
+    """The events of a cycle.
 
     Attributes:
         is_stop: the server is stopped with SIGTERM, and not killed.
@@ -173,7 +173,7 @@ class Run:
     ) -> list[Acknowledged]:
         """Send once more what was not answered, and some of what was."""
         address = self.target.base_url, self.target.api_key
-        # What was acknowledged comes first: the server is as young as it can be.
+        # Acknowledged calls come first: the server is as young as it can be.
         outcome = await send(*address, [made.call for made in known])
         assert not outcome.refused, outcome.refused
         assert not outcome.unknown

@@ -35,7 +35,7 @@ CONNECTIONS = 6
 EARLIEST, LATEST = 0.1, 1.0
 """Seconds into the load."""
 BATCH_CONNECTIONS = 1
-"""Of each tenant, beside the others."""
+"""Of each tenant, at the same time as the others."""
 BATCH_CALLS = 6
 AFTER_SECONDS = 0.5
 """How long the load goes on once all answer again."""
@@ -45,7 +45,7 @@ WAIT_SECONDS = 180.0
 """Four workers that start together on two cores that others use have taken fifty seconds."""
 SNAPSHOT_EVERY = 1_000
 KINDS = ("one", "one", "some", "all", "parent")
-"""What dies in a cycle: a worker, several, all of them, or all with their parent."""
+"""The processes that die in a cycle: a worker, several, all, or all with their parent."""
 
 
 @attrs.define

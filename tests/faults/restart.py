@@ -40,7 +40,7 @@ REPLAYED = 50
 
 @attrs.frozen
 class Kind:
-    """What happens in a cycle.
+    """The events of a cycle.
 
     Attributes:
         is_kill: the first server is killed, and not stopped with SIGTERM.
@@ -74,7 +74,7 @@ class Load:
         await asyncio.gather(*(self._work() for _ in range(CONNECTIONS)))
 
     def end(self) -> None:
-        """Let the calls under way be answered, and send no more."""
+        """Let the calls under way be answered, and send nothing further."""
         self._ends.set()
 
     async def _work(self) -> None:

@@ -104,7 +104,7 @@ def post(target: Target, call: Call) -> httpx.Response:
 def test_a_full_disk_refuses_decisions_and_recovers(
     disk: Disk, start: Callable[..., Target]
 ) -> None:
-    """What cannot be recorded is refused and not decided; with room again everything goes on."""
+    """Calls that can't be recorded are refused, not decided; with room again the server decides."""
     target = start()
     checker = Checker(UUID(target.tenant_id), target.document)
     acknowledged = load(target, calls(1))

@@ -18,8 +18,8 @@ WORKER_KINDS = (("one",), ("all",), ("parent",))
 
 
 def test_what_was_acknowledged_survives_a_kill(process: None) -> None:
-    """What was answered is there, once and whole: decisions, keys, mitigations, revocations,
-    definitions, challenges and their passes."""
+    """After a kill each answered decision, key, mitigation, revocation, definition, challenge and
+    pass is there, once and whole."""
     made = run(len(KINDS), time.time_ns() % 1_000_000, KINDS, SHORTLY)
     assert made.acknowledged > len(KINDS)
     assert made.checker.seq >= made.acknowledged

@@ -129,7 +129,7 @@ def test_deciding_a_frame_is_deciding_each_row(rows: list[dict[str, Any]]) -> No
 
 
 def test_the_results_are_columns_of_any_library() -> None:
-    """A table of results goes into polars, beside the columns that it came from."""
+    """A table of results is joined in polars to the columns that it came from."""
     frame = pl.DataFrame({"request.path": ["/login"] * 3, "request.client_ip": ["192.0.2.7"] * 3})
     decided = tidegate.Engine(DEFINITIONS).decide_batch(frame, AT)
     assert pl.DataFrame(decided)["action"].to_list() == ["allow", "block", "block"]

@@ -103,5 +103,5 @@ def test_conversions_keep_the_meaning(claim: str) -> None:
     ],
 )
 def test_what_does_not_convert_is_an_error(function: str, argument: object, expected: str) -> None:
-    """A text of the right form that is out of range overflows; any other is no argument."""
+    """A text of the right form that is out of range overflows; any other isn't an argument."""
     assert code(f"{function}(x)", x=argument) == expected

@@ -123,7 +123,7 @@ def test_white_space_is_unicodes() -> None:
 
 @given(st.text(alphabet=ALPHABET, max_size=40))
 def test_no_result_is_longer_than_its_text(text: str) -> None:
-    """What a rule builds of a text by these functions stays within the text's size."""
+    """The result of a decoding function is at most as long as its text."""
     for function in FUNCTIONS:
         assert utf8_length(function(text)) <= utf8_length(text)
 

@@ -94,7 +94,7 @@ def test_places_outside_and_other_kinds_are_errors(text: str, expected: str) -> 
     ],
 )
 def test_nothing_grows_past_the_longest_string(text: str) -> None:
-    """What would be longer than the limit is refused while it is built."""
+    """A string that would be longer than the limit is refused while it is built."""
     failed = outcome(text, limits=Limits(string_bytes=1000), s="a" * 1000)
     assert failed.failure is not None
     assert failed.failure.code == "cost_exceeded"

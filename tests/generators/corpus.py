@@ -51,7 +51,7 @@ class CorpusCase:
         return observe(rules, 0, self.event)
 
     def differences(self, found: Observed) -> list[str]:
-        """The difference of ``found`` from the expected result; empty if there is none."""
+        """The difference of ``found`` from the expected result; empty if there isn't one."""
         members = attrs.asdict(found, recurse=False)
         return [
             f"{name}: expected {wanted!r}, found {members[name]!r}"
@@ -64,7 +64,7 @@ def read_corpus(directory: Path) -> Iterator[CorpusCase]:
     """Every case of every topic in a directory, in the order of the files.
 
     Raises:
-        ValueError: a file is no corpus: a member is unknown, a name is used twice, or a case
+        ValueError: a file isn't a corpus: a member is unknown, a name is used twice, or a case
             expects nothing.
     """
     for path in sorted(directory.glob("*.toml")):

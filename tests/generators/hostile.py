@@ -112,7 +112,7 @@ SIZES = (1, 20, 64, 65, 1_000, 20_000)
 
 
 def written(case: dict[str, Any]) -> str | None:
-    """The expression for one case of the shared set, or None where it is no expression."""
+    """The expression for one case of the shared set, or None where it isn't an expression."""
     shape = case["shape"]
     if shape == "value_edge":
         return str(case["expr"])

@@ -2,7 +2,7 @@
 
     python -m tests.generators.trees DIRECTORY
 
-writes ``trees.jsonl`` beside the cases: a line for each case whose event JSON can hold, with its
+writes ``trees.jsonl`` next to the cases: a line for each case whose event JSON can hold, with its
 bundle, the event, and the result of the reference evaluator.  The tests of the native core read it
 without Python.
 """

@@ -9,7 +9,7 @@ from shared_data import some_lines
 
 
 def of_line(line: dict[str, Any]) -> dict[str, Any]:
-    """The event of one request; a target that is no URL is all path."""
+    """The event of one request; a target that isn't a URL is all path."""
     try:
         target = urlsplit(line["uri"])
         path, query = target.path, target.query

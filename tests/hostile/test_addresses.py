@@ -35,6 +35,6 @@ def test_published_addresses_are_judged_alike_and_rightly() -> None:
     "text", ["127.1", "010.0.0.1", "1.2.3.4 ", "１.2.3.4", "::1%eth0", "[::1]", "1.2.3.4/33"]
 )
 def test_near_addresses_are_none(text: str, evaluator: str) -> None:
-    """Short, octal, padded, full-width, zoned and bracketed forms are no addresses."""
+    """Short, octal, padded, full-width, zoned and bracketed forms aren't addresses."""
     assert PROGRAMS["address", evaluator].evaluate({"s": text}) is False
     assert PROGRAMS["prefix", evaluator].evaluate({"s": text}) is False

@@ -35,7 +35,7 @@ def body_of(case: dict[str, Any]) -> bytes:
 
 
 def test_json_of_the_published_suite_is_read_alike_and_strictly() -> None:
-    """What RFC 8259 forbids is refused, by both readers, wherever it stands in an event."""
+    """Both readers refuse what RFC 8259 forbids, wherever it stands in an event."""
     for case in shared_lines("data/adversarial/json/jsontestsuite.jsonl"):
         body = b'{"fields":{"body":' + body_of(case) + b"}}"
         answers = {verdict(body, evaluator) for evaluator in RULES}
@@ -70,7 +70,7 @@ def test_json_of_the_published_suite_is_read_alike_and_strictly() -> None:
     ],
 )
 def test_bad_events_are_refused_by_both_readers(body: bytes) -> None:
-    """Text that is no event is refused with a reason, not guessed at."""
+    """Text that isn't an event is refused with a reason, not guessed at."""
     assert {verdict(body, evaluator) for evaluator in RULES} == {"refused"}
 
 

@@ -36,7 +36,7 @@ def holds(text: str, value: str, evaluator: str) -> bool:
 
 @pytest.mark.parametrize("kind", TEXTS)
 def test_a_text_has_a_format_by_both_evaluators_or_by_none(kind: str) -> None:
-    """Texts that the suite calls invalid are no addresses and no times."""
+    """Texts that the suite calls invalid are neither addresses nor times."""
     found = [
         case
         for case in shared_lines("data/adversarial/formats/json_schema_formats.jsonl")

@@ -240,7 +240,7 @@ def hostile_main(seconds: float) -> int:
 
 
 def hostile(seconds: float) -> dict[str, Any]:
-    """What the firewall does while a hostile sender is on the link, and after a kill."""
+    """The figures of the firewall while a hostile sender is on the link, and after a kill."""
     with TemporaryDirectory() as name, machines("visitor", "site", "service") as made:
         visitor, site, service = made["visitor"], made["site"], made["service"]
         join(site, visitor, "10.78.0", ("eth0", "eth0"))
@@ -321,7 +321,7 @@ class _HostileLink:
         call(self.service, "POST", url, {"x-service-api-key": self.said["api_key"]}, event)
 
     def dry_run(self) -> dict[str, Any]:
-        """Who would be dropped, and the tables while that is printed."""
+        """The addresses that would be dropped, and the tables while those are printed."""
         said = self.folder / "dry-run.jsonl"
         with said.open("wb") as out, (self.folder / "dry-run.log").open("wb") as log:
             command = (*self.command, "--dry-run")

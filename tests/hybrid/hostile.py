@@ -21,7 +21,7 @@ PAUSE = 0.02
 
 
 def frames(chosen: random.Random, sender: str, site: str) -> list[Frame]:
-    """What looks like a connection with a request, of one kind or another."""
+    """Frames that look like a connection with a request, of one kind or another."""
     port, first = chosen.randrange(1_024, 65_536), chosen.randrange(2**32 - 100)
     guess = chosen.randrange(2**32)
 

@@ -41,7 +41,7 @@ class Link:
         return f"http://127.0.0.1:{self._listening.getsockname()[1]}"
 
     def cut(self) -> None:
-        """Close all connections, and take no more."""
+        """Close all connections, and stop accepting others."""
         self.is_cut = True
         self.drop()
 

@@ -1,4 +1,4 @@
-"""A site behind nginx, which asks the daemon beside it; the service is on another machine.
+"""A site behind nginx, which asks the daemon next to it; the service is on another machine.
 
 ``python -m tests.hybrid.site`` prints what was seen; exit code 1 when something does not hold.
 Needs root, for namespaces.

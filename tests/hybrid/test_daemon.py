@@ -1,4 +1,4 @@
-"""A daemon beside a service, each in a process of its own."""
+"""A daemon and a service, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def newest(origin: Service) -> int:
 
 
 def test_an_ordinary_key_reads_no_definitions(origin: Service) -> None:
-    """A key without the permission is refused, and so is none at all."""
+    """A call with a key without the permission is refused, and so is one without a key."""
     url = f"{origin.said['base_url']}/api/v1/sync/snapshot"
     refused = plain_http.get(url, headers={"x-service-api-key": origin.said["api_key"]})
     assert (refused.status_code, refused.json()["code"]) == (403, "sync-not-permitted")

@@ -40,5 +40,5 @@ def test_a_killed_capture_drops_nobody_for_long(figures: dict[str, Any]) -> None
 
 
 def test_a_dry_run_names_who_would_be_dropped_and_changes_nothing(figures: dict[str, Any]) -> None:
-    """There is no table while it runs."""
+    """The daemon makes no table while it runs."""
     assert figures["dry_run"] == {"would_drop": [enforcement.VISITORS["bad"]], "tables": ""}

@@ -83,7 +83,7 @@ def daemon_of(site: Daemon, tenant_id: UUID) -> LocalDaemon:
 def test_the_mitigations_of_a_daemon_are_followed_while_the_service_is_away(
     origin: Service, pair: tuple[Daemon, Link]
 ) -> None:
-    """What the daemon alone decided is dropped; what the service lifts later is let in."""
+    """An address that the daemon alone blocked is dropped, and let in once the service lifts it."""
     site, link = pair
     origin.make_policy("Local", "/local", 1)
     revision = origin.call("GET", "/definitions")["revision"]

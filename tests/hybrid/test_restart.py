@@ -31,7 +31,7 @@ def changes(origin: Service, after: int, least: int = 0) -> dict[str, Any]:
 def test_changes_have_the_same_numbers_and_hashes_after_a_restart(
     tmp_path: Path, process: None
 ) -> None:
-    """What was followed before a kill, or a stop, is followed on: definitions, blocks, a lift."""
+    """After a kill or a stop the changes are the same: definitions, blocks and a lift."""
     with service(tmp_path) as own:
         start = own.sync("GET", "/snapshot").json()["sequence"]
         for turn, number in enumerate((signal.SIGKILL, signal.SIGTERM)):

@@ -122,7 +122,7 @@ def test_a_bad_cookie_is_no_reason_to_refuse(edge: Edge) -> None:
 
 
 def test_a_cookie_cannot_stand_in_for_a_bad_proof(edge: Edge) -> None:
-    """What stands in the query is asked about alone."""
+    """A proof in the query is verified alone, without the cookie."""
     headers = BROWSER | {"cookie": f"service_challenge={BAD_PROOF}"}
     seen = ask(edge.base_url, f"/free?service_challenge_proof={BAD_PROOF}", headers)
     assert seen.status == 403

@@ -101,7 +101,7 @@ def test_a_block_stays_one(name: str, shop: Deciding, tmp_path: Path, proxy: Non
 
 
 def test_a_site_that_fails_is_not_asked_again(shop: Deciding, tmp_path: Path, proxy: None) -> None:
-    """An error of the site is no lack of a decision: Caddy asks the site once, and passes it on."""
+    """Caddy asks the site once, and passes its error on instead of taking it for a failed check."""
     folder = opened("caddy", tmp_path)
     file = folder / "Caddyfile"
     text = file.read_text()

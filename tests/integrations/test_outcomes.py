@@ -82,7 +82,7 @@ def capturing(shop: Deciding, directory: Path) -> Iterator[str]:
 def test_three_refused_logins_behind_nginx_block_the_client(
     service: Service, tmp_path: Path, proxy: None
 ) -> None:
-    """The first policy of the README fires by the log alone; answers of Tidegate's own are no
+    """The first policy of the README fires by the log alone; Tidegate's own answers aren't
     outcomes."""
     (policy,) = re.findall(
         r"^```yaml file=shop.yaml\n(.*?)^```$",

@@ -105,7 +105,7 @@ def test_other_proofs_do_not_pass(edge: Edge, mint: Mint) -> None:
 
 
 def test_a_good_cookie_does_not_help_a_bad_proof(edge: Edge, mint: Mint) -> None:
-    """What stands in the query is asked about alone."""
+    """A proof in the query is verified alone, without the cookie."""
     headers = BROWSER | {"cookie": f"service_challenge={mint.proof()}"}
     seen = ask(edge.base_url, "/free?service_challenge_proof=undefined", headers)
     assert (seen.status, seen.header("set-cookie")) == (403, None)
@@ -119,7 +119,7 @@ def test_of_two_cookies_of_its_name_the_first_valid_one_counts(edge: Edge, mint:
         once = BROWSER | {"cookie": "; ".join(cookies)}
         assert ask(edge.base_url, GATE, once).status == status, cookies
         twice = [*BROWSER.items(), *(("cookie", each) for each in cookies)]
-        # A server may refuse such a request, or make one value of both, which is no proof.
+        # A server may refuse such a request, or make one value of both, which isn't a proof.
         assert ask(edge.base_url, GATE, twice).status in (status, 302, 400), cookies
 
 
@@ -141,7 +141,7 @@ def test_hostile_cookies_do_not_pass(edge: Edge, mint: Mint, shop: Deciding) -> 
         own = [value.strip() for name, _, value in found if name.strip() == "service_challenge"]
         status = 200 if good.intersection(own[:2]) else 302
         seen = ask(edge.base_url, GATE, BROWSER | {"cookie": text})
-        # What a server refuses by itself does not pass either.
+        # A request that a server refuses by itself does not pass either.
         assert seen.status in (status, 400, 431, 502), line
 
 

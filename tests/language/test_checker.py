@@ -196,7 +196,7 @@ def test_two_variable_macros_share_the_names_of_the_tree() -> None:
 
 
 def test_references() -> None:
-    """What an expression reads is known by kind."""
+    """The checker lists the fields, actions, lists and functions that an expression reads."""
     found = accept(
         'actions.scan && request.client_ip.inList("scanners") && math.abs(x) > 1'
         " && has(request.body)"
@@ -305,7 +305,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "code", "offending", "hint"), REFUSED)
 def test_refused_expressions(text: str, code: str, offending: str | None, hint: str | None) -> None:
-    """What cannot work is refused once, at its place, with what was likely meant."""
+    """An expression that cannot work is refused once, at its place, with what was likely meant."""
     found = findings(text)
     assert [each.code for each in found] == [code]
     only = found[0]

@@ -45,7 +45,7 @@ def test_one_macro_over_headers_is_affordable() -> None:
 
 
 def test_macros_within_macros_over_maps_are_refused() -> None:
-    """What would multiply the sizes of maps is refused, and the inner part named."""
+    """An expression that would multiply the sizes of maps is refused, and names the inner part."""
     text = (
         "request.headers.exists(a, request.cookies.exists(b, "
         "request.query_params.exists(c, a == b && b == c)))"

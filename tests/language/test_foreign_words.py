@@ -1,4 +1,4 @@
-"""What authors know from other languages, and the hint that each gets."""
+"""Words that authors know from other languages, and the hint that each gets."""
 
 from __future__ import annotations
 

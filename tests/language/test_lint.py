@@ -45,7 +45,7 @@ WARNED = [
 
 @pytest.mark.parametrize(("text", "code"), WARNED)
 def test_warnings(text: str, code: str) -> None:
-    """What is most likely not meant is named, and does not refuse the expression."""
+    """An expression that is most likely not meant gets a warning, and isn't refused."""
     found = check(text, SCHEMA).warnings
     assert [warning.code for warning in found] == [code]
     assert found[0].severity == "warning"

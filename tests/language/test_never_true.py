@@ -162,7 +162,7 @@ def test_a_condition_that_never_holds_is_named(text: str) -> None:
 
 @pytest.mark.parametrize("text", POSSIBLE)
 def test_a_condition_that_can_hold_is_left_alone(text: str) -> None:
-    """What some request satisfies has no such finding."""
+    """A condition that some request satisfies has no such finding."""
     assert not codes(text) & {"never-true", "useless-entry", "always-true"}
 
 

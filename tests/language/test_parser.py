@@ -138,14 +138,14 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "code", "start", "end", "message"), REFUSED)
 def test_refused_texts(text: str, code: str, start: int, end: int, message: str) -> None:
-    """A text that is no expression is refused at its place, in words."""
+    """A text that isn't an expression is refused at its place, in words."""
     first = findings(text)[0]
     assert (first.code, first.span.start, first.span.end) == (code, start, end)
     assert message in first.message
 
 
 def test_several_findings_in_one_go() -> None:
-    """What can be read past a fault is read, and every fault reported."""
+    """The parser reads on past a fault, and reports every fault."""
     codes = [finding.code for finding in findings(r'"\q" == if and a = 99999999999999999999')]
     assert codes == [
         "invalid-escape", "reserved-word", "syntax-error", "syntax-error", "invalid-number",

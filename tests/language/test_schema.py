@@ -1,4 +1,4 @@
-"""What a host declares."""
+"""The schema that a host declares."""
 
 from __future__ import annotations
 

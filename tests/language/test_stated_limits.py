@@ -1,4 +1,4 @@
-"""What the page on the language says about nulls, great numbers and loops."""
+"""The statements of the page on the language about nulls, great numbers and loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole service, a certified provider of OpenID Connect beside it, and a real browser."""
+"""A whole service, a certified provider of OpenID Connect, and a real browser."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _service(directory: Path, issuer: str) -> tuple[subprocess.Popen[bytes], Pla
 
 @pytest.fixture
 def visitor(browser: Browser, place: Place) -> Iterator[Watched]:
-    """A page of somebody who is not logged in; the provider is no stranger to it."""
+    """A page of somebody who is not logged in; the browser knows the provider."""
     context = browser.new_context(base_url=place.base_url)
     context.set_default_timeout(30_000)
     yield Watched.of(context, place.base_url)

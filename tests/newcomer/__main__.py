@@ -1,7 +1,7 @@
 """``python -m tests.newcomer``: the three paths with nothing lent, from a clone and from a wheel.
 
 The wheel's dependencies come from the package index.  The clone is of what is committed; it builds
-everything, as ``make run`` does for a newcomer, and measures Tidegate beside other engines.
+everything, as ``make run`` does for a newcomer, and measures Tidegate and other engines.
 """
 
 from __future__ import annotations

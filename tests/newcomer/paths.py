@@ -1,7 +1,7 @@
 """Three ways into Tidegate: to embed it, to operate it, to measure it.
 
-Each takes a terminal whose shell has Tidegate, and a directory with an access log.  What is typed
-stands on the pages; a newcomer's own are the values that a page cannot know: an address, a secret,
+Each takes a terminal whose shell has Tidegate, and a directory with an access log.  The commands
+stand on the pages; a newcomer's own are the values that a page cannot know: an address, a secret,
 a path, what is asked for.
 """
 
@@ -79,7 +79,7 @@ def wait_for(path: Path) -> None:
 
 
 def visit(url: str) -> int:
-    """The status of an answer; 500 where there is none: gunicorn closes on an `OSError`."""
+    """The status of an answer; 500 where there isn't one: gunicorn closes on an `OSError`."""
     with suppress(urllib.error.HTTPError, http.client.RemoteDisconnected):
         return int(urllib.request.urlopen(url, timeout=PATIENCE).status)
     return 500

@@ -133,7 +133,7 @@ def test_the_tenants_setting_answers_else(setting: str, action: dict[str, Any]) 
 
 
 def test_who_is_blocked_stays_blocked_past_the_budget() -> None:
-    """A heavy event is no way around an active mitigation, nor around its entity."""
+    """A heavy event isn't a way around an active mitigation, nor around its entity."""
     sections = {
         "actions": [
             {"name": f"A{at}", "expression": f'{HEAVY} && request.host != "{at}"'}
@@ -188,7 +188,7 @@ def test_a_final_clause_ends_the_walk_before_the_budget_does() -> None:
 
 
 def test_places_that_are_none_are_refused() -> None:
-    """Both evaluators refuse an end that is no place of the definitions."""
+    """Both evaluators refuse an end that isn't a place of the definitions."""
     made = compiled(MOST, policies=policies(1))
     for place in ("policies.q.expression", "policies.p0.clauses[1].expression", "actions.a", ""):
         with pytest.raises(ValueError, match="places"):

@@ -57,7 +57,7 @@ def test_a_browser_is_left_alone(members: dict[str, Any]) -> None:
 
 
 def test_a_list_names_networks_of_programs() -> None:
-    """An address counts in a network of its own family; what is no address is in none."""
+    """An address counts in a network of its own family; what isn't an address is in none."""
     machines = ["198.51.100.0/24", "2001:db8::/32"]
     for address, found in (
         ("198.51.100.7", KINDS[0]),

@@ -129,7 +129,7 @@ def test_a_block_is_what_its_definition_says(seed: int) -> None:
 
 
 def spiced(choices: RandomChoices, body: bytes) -> bytes:
-    """An event with the members that a call may have beside it, or without."""
+    """An event with or without the further members that a call may have."""
     event = orjson.loads(body)
     event["fields"] = {"token": "sesame", "never": "empty", **(event.get("fields") or {})}
     for name, texts in (

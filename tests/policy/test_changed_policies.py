@@ -120,7 +120,7 @@ def test_a_change_of_other_definitions_is_refused() -> None:
 
 
 def test_an_engine_that_has_changed_much_is_made_anew() -> None:
-    """What changes leave behind is bounded."""
+    """The memory that changes leave behind is bounded."""
     present = compile_all(definitions(["/a"]))
     engine: BundledEngine | None = BundledEngine(bundle.bundle(present.compiled))
     for number in range(200):

@@ -147,7 +147,7 @@ class TestEntities:
 
     @pytest.mark.parametrize("field", ['fields["user"]', "string(request.body.user)"])
     def test_a_missing_part_skips_the_definition(self, build: Build, field: str) -> None:
-        """Empty, absent key, absent field: the definition does not apply, and that is no error."""
+        """A definition with an empty or absent part does not apply, and no error is recorded."""
         entity = {"name": "User", "key_fields": [field]}
         decision = build(entities=[entity]).decide(event(fields={"body": {"other": 1}}))
         assert (decision.entities, decision.errors) == ((), {})

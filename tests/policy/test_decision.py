@@ -37,7 +37,7 @@ RECORD: dict[str, Any] = {
 
 
 def test_nothing_is_read_before_it_is_asked_for() -> None:
-    """What is wrong with a record shows when it is read, and one part needs no other."""
+    """A fault in a record is an error when its part is read, and the other parts can be read."""
     broken = EngineDecision.from_record(b"no JSON")
     with pytest.raises(orjson.JSONDecodeError):
         _ = broken.action

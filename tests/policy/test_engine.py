@@ -43,7 +43,7 @@ def test_a_file_that_is_not_there_is_an_os_error(build: Build) -> None:
 
 
 def test_what_is_no_address_database_is_refused(build: Build, tmp_path: Path) -> None:
-    """A file that is no address database is refused when the engine is made."""
+    """A file that isn't an address database is refused when the engine is made."""
     pytest.importorskip("maxminddb")
     path = tmp_path / "nonsense.mmdb"
     path.write_bytes(b"nonsense")

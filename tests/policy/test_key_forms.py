@@ -29,7 +29,7 @@ DOCUMENT = {
     ],
 )
 def test_an_address_stands_for_the_network_of_its_client(given: str, network: str) -> None:
-    """Whoever looks a client up by an address finds the entity of its network."""
+    """A search for a client by an address finds the entity of its network."""
     forms = KeyForms.of(load_compiled(DOCUMENT).compiled)
     found = forms.named("client", [given, "GET"], None)
     assert found is not None

@@ -84,7 +84,7 @@ def test_every_flipped_bit_is_refused() -> None:
 
 
 def test_every_other_length_is_refused() -> None:
-    """A token that is cut short anywhere, or goes on, is none."""
+    """A token that is cut short anywhere, or is longer, is invalid."""
     whole = content(TOKEN)
     for length in range(len(whole)):
         assert KEYS.read(text(whole[:length]), ISSUED).status == "invalid"
@@ -106,7 +106,7 @@ def test_every_other_length_is_refused() -> None:
     ],
 )  # fmt: skip
 def test_there_is_one_text_of_a_token(spoilt: str) -> None:
-    """The same bytes in another encoding, with padding, spaces or quotes, are no token."""
+    """The same bytes in another encoding, with padding, spaces or quotes, aren't a token."""
     assert KEYS.read(spoilt, ISSUED).status == "invalid"
 
 
@@ -140,7 +140,7 @@ def test_no_text_fails(anything: str) -> None:
 
 
 def test_tokens_of_other_kinds_are_refused() -> None:
-    """Published JSON web tokens, signed well or badly, are no proofs."""
+    """Published JSON web tokens, signed well or badly, aren't proofs."""
     path = shared_path("data/adversarial/jwt/wycheproof_json_web_signature_test.json")
     groups = json.loads(path.read_text())["testGroups"]
     tokens = [test["jws"] for group in groups for test in group["tests"]]

@@ -1,4 +1,4 @@
-"""What a published text makes of a list."""
+"""The entries that a published text gives a list."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def prefixes(*texts: object, name: str = "ipv4Prefix") -> bytes:
 def test_a_published_list_is_read(
     content: bytes, before: NamedList, entries: tuple[str, ...]
 ) -> None:
-    """In each format; the same entries in another order are no change."""
+    """Each format is read, and the same entries in another order aren't a change."""
     assert read_published(content, before) == entries
 
 

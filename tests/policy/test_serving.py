@@ -1,4 +1,4 @@
-"""What a service is given of a decision, and a state made again from it."""
+"""The parts of a decision that a service gets, and a state made again from them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def guessing(build: Build, **settings: Any) -> TenantEngine:
 
 
 def test_an_answer_carries_the_id_of_the_decision(build: Build) -> None:
-    """A served answer has the decision's id beside the action and reason."""
+    """A served answer has the decision's id next to the action and reason."""
     engine = build(mitigations=[PUZZLE], policies=[policy({"mitigation": "puzzle"})])
     served = serve(engine, event(return_url="https://here.test/"))
     challenge = {"provider": "pow", "difficulty": 4, "return_url": "https://here.test/"}

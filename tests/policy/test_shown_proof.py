@@ -189,7 +189,7 @@ def test_an_active_block_revokes_the_pass_too(engine: TenantEngine) -> None:
 
 
 def test_past_the_budget_a_block_revokes_the_pass(evaluator: Evaluator) -> None:
-    """A heavy event with a proof is no way around policies that were not asked."""
+    """A heavy event with a proof isn't a way around policies that were not asked."""
     for setting, then in (("block", "revoked"), ("challenge", "valid")):
         made = document(**{**SECTIONS, "policies": [policy(ADMIN)]})
         made["settings"] = {"on_budget_exceeded": setting}
@@ -280,7 +280,7 @@ def test_a_decision_is_repeated_by_its_proof(engine: TenantEngine) -> None:
 
 
 def test_another_state_has_the_last_word_on_a_proof_as_read(engine: TenantEngine) -> None:
-    """What a state found is taken off a proof; what the token said stays."""
+    """A proof as read has the status of its token, without the verdict of a state."""
     engine.revoke_pass(PASS, ENDS, START)
     revoked = engine.decide(shown(token())).proof
     other = engine.decide(shown(token(agent="curl"))).proof
@@ -307,7 +307,7 @@ def test_an_explanation_says_what_was_found(engine: TenantEngine) -> None:
 
 
 def test_an_engine_without_keys_reads_no_proof(evaluator: Evaluator) -> None:
-    """A proof that nobody can read is none."""
+    """An engine without keys decides as if an event had no proof."""
     engine = TenantEngine(document(**SECTIONS), evaluator, clock=lambda: START)
     assert of(engine.decide(shown(token(), token()))) == ("challenge", "policy", None)
 

@@ -28,7 +28,7 @@ def append_until_it_fails(store: PostgresqlStore, made: Pair, acknowledged: list
     while True:
         futures = {each: store.append([entry(each)]) for each in range(number + 1, number + 9)}
         number += 8
-        # What was under way then may still be acknowledged.
+        # Appends that were under way then may still be acknowledged.
         if len(acknowledged) >= BEFORE and made.primary.process is not None:
             made.primary.kill()
         for each, future in futures.items():

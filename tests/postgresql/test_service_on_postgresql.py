@@ -42,7 +42,7 @@ OF_THE_MOMENT = (
     "entities/{entity_id}/state",
     "tenants/{tenant_id}/status",
 )
-"""What these answer is made anew by each call, slides with time, or is of the process."""
+"""The answers of these are made anew by each call, slide with time, or are of the process."""
 PARAMETER = re.compile(r"{(\w+)}")
 NAMED = re.compile(r'"(\w+_id)":\s*"([0-9a-f-]{36})"')
 INTERFACE = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text())
@@ -70,7 +70,7 @@ def postgresql() -> Iterator[Pair]:
 
 
 def gets(base_url: str, tenant_id: str, token: str) -> dict[str, tuple[int, bytes]]:
-    """What each GET of the interface answers, as bytes; objects are those that lists name."""
+    """The answer of each GET of the interface, as bytes; objects are those that lists name."""
     found: dict[str, tuple[int, bytes]] = {}
     ids = {"tenant_id": tenant_id, "version": "1"}
     paths = [path for path, calls in INTERFACE["paths"].items() if "get" in calls]

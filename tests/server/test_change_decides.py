@@ -66,7 +66,7 @@ def test_after_the_answer_of_a_change_under_load_the_new_definitions_decide(
 
 
 def test_a_dry_run_is_not_active(shop: Deciding) -> None:
-    """What would change decides nothing."""
+    """The changes of a dry run decide nothing."""
     document = {**DEFINITIONS, "tenant": {"tenant_id": shop.tenant_id, "name": "Shop"}}
     where = f"{shop.path}/definitions?dry_run=true"
     assert made(shop.by("Owner").request("PUT", where, json=document))["active"] is False

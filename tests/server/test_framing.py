@@ -27,7 +27,7 @@ class Wire(asyncio.Transport):
 
 
 class Taking(FrameProtocol):
-    """An end that keeps what it takes; ``wrong`` is no message to it."""
+    """An end that keeps what it takes; ``wrong`` isn't a message to it."""
 
     def __init__(self) -> None:
         super().__init__()

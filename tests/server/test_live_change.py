@@ -128,7 +128,7 @@ def test_a_changed_policy_is_compiled_alone(scene: Scene) -> None:
 
 
 def test_another_change_makes_the_engine_anew(scene: Scene) -> None:
-    """What policies name, and settings."""
+    """A change of an object that policies name, or of the settings, compiles all anew."""
 
     async def run() -> None:
         await scene.call("PUT", "definitions", await asyncio.to_thread(document, scene))

@@ -59,7 +59,7 @@ class Parsed:
     _parser: Any = attrs.field(default=None, init=False)
 
     def read(self, data: bytes) -> None:
-        """Give it all to the parser; raises when it is no HTTP, and when something is open."""
+        """Give it all to the parser; raises when it isn't HTTP, and when something is open."""
         self._parser = httptools.HttpRequestParser(self)
         self._parser.set_dangerous_leniencies(lenient_data_after_close=True)
         self._parser.feed_data(data)

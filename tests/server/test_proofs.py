@@ -149,7 +149,7 @@ def test_the_line_of_a_challenge_has_its_exact_return_url_sealed(shop: Deciding)
 
 
 def test_revocations_survive_a_kill(tmp_path: Path, process: None) -> None:
-    """What a Block revoked is revoked after a start from the log."""
+    """A pass that a Block revoked is still revoked after a start from the log."""
     address = "192.0.2.14"
     with deciding(tmp_path / "data") as service:
         shop = service.tenant(CHALLENGING)

@@ -244,7 +244,7 @@ def test_a_key_above_the_bound_counts_up_to_it(
 
 
 def test_the_log_after_a_snapshot_does_not_grow_over_restarts(store: SqliteStore) -> None:
-    """What earlier processes wrote since a tenant's newest snapshot counts towards the next one."""
+    """Rows that earlier processes wrote since a tenant's newest snapshot count towards the next."""
     other = UUID(int=77)
 
     def oldest() -> int:

@@ -58,7 +58,7 @@ def test_nothing_is_left_out(written: Any, modelled: Any) -> None:
 
 @pytest.mark.parametrize(("written", "attribute", "known"), list(members()))
 def test_a_member_has_the_bounds_of_the_model(written: Any, attribute: Any, known: Any) -> None:
-    """What the interface documents is what is checked, neither more nor less."""
+    """The documented bounds of a member are exactly those that are checked."""
     _, components = msgspec.json.schema_components([written])
     schema = components[written.__name__]["properties"][attribute.name]
     schema = next((arm for arm in schema.get("anyOf", ()) if arm != {"type": "null"}), schema)

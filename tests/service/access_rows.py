@@ -200,7 +200,7 @@ makes."""
 HEADERS: dict[str, dict[str, str]] = {
     "authorize": {"x-original-url": "https://shop.example.test/", "x-original-method": "GET"},
 }
-"""Headers that a good request needs beside the credential, by name of the route."""
+"""Headers that a good request needs in addition to the credential, by name of the route."""
 
 BLOCKING: tuple[tuple[str, Any], ...] = (
     ("entity-definitions", {**ENTITY, "name": "Blocked", "priority": 1}),

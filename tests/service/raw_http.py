@@ -60,7 +60,7 @@ def answers(received: bytes) -> list[Answer]:
 
 
 def require_proper(answer: Answer, what: Any) -> None:
-    """An answer is a success, or a problem document that is no fault of the server."""
+    """An answer is a success, or a problem document that isn't a fault of the server."""
     assert answer.status < 500, (what, answer)
     if answer.status >= 400:
         assert answer.headers["content-type"] == "application/problem+json", (what, answer)

@@ -1,6 +1,6 @@
 """Every operation of the interface, every caller, and own, foreign and missing objects.
 
-What has to come back is worked out from the table of roles and from what the route declares;
+The expected status is worked out from the table of roles and from what the route declares;
 nothing here knows a route by its name.
 """
 
@@ -229,7 +229,7 @@ def test_an_operation_answers_every_caller_as_the_tables_say(
     "key", [key for key, route in DECLARED.items() if route.parameters], ids=name_of
 )
 def test_what_is_no_id_leads_nowhere(service: World, key: tuple[str, str]) -> None:
-    """Text that is no id is as an id of nothing: the same problem, and no other route."""
+    """Text that isn't an id is as an id of nothing: the same problem, and no other route."""
     route, path = DECLARED[key], key[1]
     headers = service.own.owner.bearer()
     body = service.body(route, service.own)

@@ -28,7 +28,7 @@ DEADLINE_SECONDS = 60.0
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory as it was left, beside what its server answered."""
+    """The directory as it was left, next to what its server answered."""
     place = tmp_path_factory.mktemp("carried")
     with tarfile.open(PACKED) as packed:
         packed.extractall(place, filter="data")

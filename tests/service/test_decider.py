@@ -1,4 +1,4 @@
-"""What holds for every decider: one suite for the engine and both clients of a real service."""
+"""Behaviour of every decider: one suite for the engine and both clients of a real service."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_what_is_monitored_is_allowed(scene: Scene) -> None:
 
 
 def test_a_final_clause_ends_the_search(scene: Scene) -> None:
-    """What comes after it is not looked at."""
+    """Clauses after a final clause are not evaluated."""
     assert scene.decide("/trap", request={"headers": {"x-friend": "1"}}).action == Allow()
     assert scene.decide("/trap").action == Block()
 
@@ -269,6 +269,6 @@ def test_a_distinct_window_counts_values(scene: Scene) -> None:
     ids=["nothing", "source", "empty", "foreign", "misspelt", "type"],
 )
 def test_what_is_no_event_is_refused(scene: Scene, event: dict[str, Any]) -> None:
-    """Every decider refuses what is no event with the same exception."""
+    """Every decider refuses what isn't an event with the same exception."""
     with pytest.raises(EventError):
         scene.ask(event)

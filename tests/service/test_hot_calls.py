@@ -176,7 +176,7 @@ def test_the_credential_comes_before_the_body(service: Service, path: str) -> No
 def test_a_bad_body_is_refused(
     service: Service, path: str, body: bytes, status: int, code: str
 ) -> None:
-    """Text that is no JSON is 400, an event that is none 422, and too much of either 413."""
+    """Text that isn't JSON is 400, JSON that isn't an event 422, and too much of either 413."""
     assert_problem(service.hot(path, body), status, code)
 
 
@@ -212,7 +212,7 @@ def test_only_plain_json_is_read(service: Service, path: str, name: str, value: 
 
 @pytest.mark.parametrize("path", ["/runtime/mitigation", "/beacon/event", "/beacon/events"])
 def test_the_credential_comes_before_the_form_of_the_body(service: Service, path: str) -> None:
-    """Who has no key learns of nothing else."""
+    """A caller without a key gets 401, whatever is wrong with the body."""
     headers = {"content-type": "application/json", "content-encoding": "gzip"}
     assert_problem(service.post(path, b"", headers), 401, "unauthenticated")
 

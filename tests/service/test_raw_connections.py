@@ -299,7 +299,7 @@ def test_memory_is_bounded_whatever_connections_send(small: Service) -> None:
 
 
 def test_a_body_is_not_read_for_ever_after_its_refusal(service: Service) -> None:
-    """Who writes on after a 401 is cut off, long before a body of 100 MB is there."""
+    """A caller that writes on after a 401 is cut off, long before a body of 100 MB is there."""
     where = urlsplit(service.base_url)
     size, sent = 100_000_000, 0
     connection = socket.create_connection((str(where.hostname), where.port), timeout=30)

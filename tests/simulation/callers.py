@@ -133,7 +133,7 @@ class Callers:
             world.at(world.delay(), process.soon, self._read, process, account)
 
     def _body(self, number: int, key: str | None) -> bytes:
-        """An event; a few are none."""
+        """The body of a call: an event, or now and then an invalid one."""
         chosen = self._world.random
         if chosen.random() < 0.01:
             return b'{"request":'

@@ -1,4 +1,4 @@
-"""What has to hold whatever happens, and the reference that says so.
+"""The invariants that hold whatever happens, and the reference that defines them.
 
 Some of it is looked at as it happens; the rest after the schedule, over the log.
 """

@@ -33,7 +33,7 @@ Planted: TypeAlias = Callable[[], AbstractContextManager[object]]
 
 @attrs.frozen
 class Result:
-    """What came of a seed.
+    """The result of a seed.
 
     Attributes:
         seed: which.

@@ -25,7 +25,7 @@ def test_whatever_happens_decisions_are_exact(first: int) -> None:
 
 
 def test_a_seed_is_always_the_same_schedule() -> None:
-    """What a seed found, it finds again."""
+    """Two runs of a seed have the same schedule and the same result."""
     first, second = run(7, traced=True), run(7, traced=True)
     assert len(first.trace) > 50
     assert first == second

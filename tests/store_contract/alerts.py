@@ -93,7 +93,7 @@ class AlertContract(StorePlaces):
             assert alerts.page(connection, TENANT, 10, numbered(1)) == []
 
     def test_a_state_is_no_new_revision(self, alerting: Store) -> None:
-        """It is stored beside the alert, and one of an alert that is gone is ignored."""
+        """A state is stored with its alert, and one of an alert that is gone is ignored."""
         for number in (1, 2):
             run(alerting, alerts.put_state, numbered(number), {"since": 5})
         with alerting.read() as connection:

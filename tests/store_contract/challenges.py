@@ -75,7 +75,7 @@ class ChallengeContract(StorePlaces):
     """Sessions of challenges, the one solution of each, and the passes bought."""
 
     def test_a_session_is_opened_once(self, store: Store) -> None:
-        """Whoever comes later gets the session that is there."""
+        """A later opening gets the session that is there."""
         first, second = session(1), session(1, provider="turnstile")
         opened = [run(store, challenges.open_session, each) for each in (first, second)]
         assert opened == [first, first]

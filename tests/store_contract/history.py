@@ -92,8 +92,8 @@ class HistoryContract(StorePlaces):
                 definition_sets.load(connection, TENANT, 2)
 
     def test_a_lift_is_in_the_log_and_in_the_audit_but_no_decision(self, shop: Store) -> None:
-        """Whoever repeats the log repeats a lift; searches, counts and the catalog do not see
-        it."""
+        """A lift is repeated from the log and audited; searches, counts and the catalog do not
+        see it."""
         done(shop.append([entry(1, entity_ids=(entity_id(1),)), lifts.entry(lift(2))]))
         shop.index_now()
         with shop.read() as connection:

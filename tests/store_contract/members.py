@@ -25,7 +25,7 @@ IsTold: TypeAlias = Callable[[float], bool]
 
 
 class MembersContract:
-    """What sessions of members do, whichever database has them."""
+    """The contract of members' sessions, the same on each database."""
 
     def test_a_name_has_one_session(self, join: Join, end: End, read: Read) -> None:
         """A second one is refused until the first has ended; each is a run of the member."""
@@ -88,7 +88,7 @@ class MembersContract:
     def test_a_move_lasts_until_another_member_owns_the_partition(
         self, join: Join, read: Read
     ) -> None:
-        """So a node that comes back later gets no more than its share."""
+        """So a node that comes back later gets only its share."""
         first, second = join("a"), join("b")
         first.move(0, "b")
         claim = second.take(0)

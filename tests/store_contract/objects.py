@@ -301,7 +301,7 @@ class ApiKeyContract(StorePlaces):
     """Keys live until they expire or are revoked."""
 
     def test_live_keys_are_those_that_count(self, shop: Store) -> None:
-        """Revoked and expired keys are listed, and count no more."""
+        """Revoked and expired keys are listed, and no longer count."""
 
         def fill(connection: Connection) -> None:
             api_keys.create(connection, api_key(1))
@@ -320,7 +320,7 @@ class ApiKeyContract(StorePlaces):
         assert (at_first, later) == (["key 1", "key 2"], ["key 1"])
 
     def test_a_rotated_key_has_two_secrets_for_a_while(self, shop: Store) -> None:
-        """The old secret stays beside the new one with its end."""
+        """The old secret stays with the new one, with its end."""
         done(shop.write(lambda c: api_keys.create(c, api_key(1))))
         new = b"n" * 32
         place = (TENANT, numbered(1))

@@ -71,7 +71,7 @@ class Owner:
 
 
 class PartitionLogContract:
-    """What the log of a partition does, whichever database has it."""
+    """The contract of a partition's log, the same on each database."""
 
     @pytest.fixture
     def owners(

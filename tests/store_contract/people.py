@@ -81,7 +81,7 @@ class OperatorContract(StorePlaces):
                 operators.find(connection, numbered(3))
         with pytest.raises(ConflictError, match="email"):
             done(staffed.write(lambda c: operators.create(c, operator(3, "BOB@example.com"))))
-        # The Kelvin sign is no k, whatever Unicode says of its lower case.
+        # The Kelvin sign isn't a k, whatever Unicode says of its lower case.
         done(staffed.write(lambda c: operators.create(c, operator(4, "mi\u212ae@example.com"))))
         with staffed.read() as connection, pytest.raises(NotFoundError):
             operators.find_by_email(connection, "mike@example.com")

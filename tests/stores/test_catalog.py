@@ -54,7 +54,7 @@ def events(numbers: range) -> list[Any]:
 
 
 def test_a_step_that_breaks_leaves_nothing(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was learned and how far is one transaction, and a step that breaks is made again."""
+    """Learned names and their position are one transaction; a step that breaks is made again."""
 
     def break_off(*_: object) -> None:
         raise StoreUnavailableError("broken off")

@@ -250,10 +250,10 @@ def test_a_migration_says_what_code_runs_on_its_tables() -> None:
 
 
 def test_derived_tables_change_with_a_migration_that_older_code_does_not_run_on() -> None:
-    """Nodes share derived tables, so a version of these has no code before it beside it.
+    """Nodes share derived tables, so earlier code never runs next to a newer version of these.
 
-    Whoever changes the version adds a migration whose ``runs_from`` is its own number, and writes
-    both here.
+    A change of the version comes with a migration whose ``runs_from`` is its own number, and both
+    are written here.
     """
     assert (derived.VERSION, migrations.RUNS_FROM) == (3, "0017")
 
@@ -264,7 +264,7 @@ def test_derived_tables_change_with_a_migration_that_older_code_does_not_run_on(
 def test_running_code_stays_beside_a_migration_that_takes_nothing_away(
     path: Path, runs_from: str, is_additive: bool
 ) -> None:
-    """What the database said before decides: processes may be as old as it allowed."""
+    """A migration is additive if the oldest code that the database allowed runs on its tables."""
     migrate(f"sqlite:///{path}")
     engine = connections.writing_engine(path)
     with engine.connect() as connection, connection.begin():

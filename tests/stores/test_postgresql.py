@@ -176,7 +176,7 @@ def test_a_late_append_of_an_earlier_epoch_takes_no_row(owner: PostgresqlStore, 
 
 
 def test_a_write_of_an_earlier_epoch_changes_nothing(owner: PostgresqlStore, url: str) -> None:
-    """What the earlier owner knows may be outdated: it writes nothing else either."""
+    """An earlier owner writes nothing, since its knowledge may be outdated."""
     begin_epoch(url)
     with pytest.raises(FencedError):
         done(owner.write(lambda connection: put(connection, "late")))
@@ -218,7 +218,7 @@ def test_an_owner_whose_lock_is_gone_stops(url: str) -> None:
 
 
 def test_a_claim_waits_for_an_append_in_flight(owner: PostgresqlStore, url: str) -> None:
-    """What was appended before the claim ends is before it, whoever commits first."""
+    """Appends made before the claim ends come before it, whichever commits first."""
     with Held(owner):
         in_flight = owner.append([entry(2)])
         owner.write(lambda connection: put(connection, "same commit"))

@@ -84,7 +84,7 @@ def test_a_state_may_come_in_pieces(store: SqliteStore) -> None:
 
 
 def test_a_snapshot_without_its_end_is_passed_over(store: SqliteStore) -> None:
-    """A part that is missing is no shorter state."""
+    """A part that is missing isn't a shorter state."""
     save(store, taken(2))
     last = (snapshot_parts.c.seq == 2, snapshot_parts.c.part == 2)
     done(store.write(lambda connection: connection.execute(delete(snapshot_parts).where(*last))))

@@ -59,7 +59,7 @@ def store(url: Url) -> Iterator[SqliteStore]:
 
 
 class TestPartition(StoreContract):
-    """A store whose log is in a file beside the database keeps the same contract."""
+    """A store whose log is in a file next to the database keeps the same contract."""
 
     @pytest.fixture
     def url(self, tmp_path: Path) -> str:
@@ -80,7 +80,7 @@ class TestPartition(StoreContract):
 
 @pytest.mark.parametrize("number", [0, 1])
 class TestSqliteLog(PartitionLogContract):
-    """The log in a file keeps the contract of a partition's log, in the database and beside it."""
+    """The log in a file keeps the contract of a partition's log, in the database and next to it."""
 
     @pytest.fixture
     def url(self, tmp_path: Path) -> str:
@@ -126,7 +126,7 @@ class TestSqliteStore(StoreContract):
 
 
 def limit_pages(connection: Connection, pages: int) -> None:
-    """Let the database have this many pages and no more, as on a full disk."""
+    """Let the database have at most this many pages, as on a full disk."""
     connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
 
 

@@ -120,7 +120,7 @@ def test_values_compare_as_the_cases_say(
 
 
 def test_an_expected_error_needs_an_error() -> None:
-    """A value is no error, and an error no value."""
+    """A value isn't an error, and an error isn't a value."""
     error, value = run(expr="1 / 0"), run(expr="true")
     assert agrees({"kind": "error"}, error)
     assert not agrees({"kind": "error"}, value)

@@ -1,4 +1,4 @@
-"""What the strategies generate: programs that check, over every function, and events that fit."""
+"""The strategies generate programs that check, over every function, and events that fit."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_values_have_the_wanted_type(value: Any) -> None:
 
 
 def test_most_programs_check() -> None:
-    """Generation is no waste: nine programs in ten mean something."""
+    """At least nine of ten generated programs mean something."""
     accepted = 0
     for program in generated(1, 300):
         try:

@@ -66,7 +66,7 @@ def require(program: str, fixtures: Iterable[str]) -> None:
         AssertionError: it doesn't use it, so its tier would say too much.
     """
     needed, asked = kind(program), kinds_of(fixtures)
-    # What starts a browser or a proxy also starts Python.
+    # A test that starts a browser or a proxy also starts Python.
     if needed not in asked and not (needed == "process" and asked):
         raise AssertionError(f"a test that starts {program} asks for the fixture `{needed}`")
 

@@ -110,7 +110,7 @@ def test_github_gets_one_escaped_annotation_a_finding(tmp_path: Path) -> None:
 
 
 def test_sarif_names_rules_places_and_second_places(bad: Path) -> None:
-    """What code scanning reads: version, a rule for each code, locations, related locations."""
+    """The report has the version, a rule for each code, locations and related locations."""
     document = json.loads(run(str(bad), "--format", "sarif").stdout)
     assert document["version"] == "2.1.0"
     (found,) = document["runs"]

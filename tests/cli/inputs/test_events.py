@@ -45,7 +45,7 @@ def test_a_refused_line_of_a_log_has_its_number(tmp_path: Path) -> None:
 
 
 def test_a_cut_archive_is_reported(tmp_path: Path) -> None:
-    """What could be unpacked was read; then the command says so."""
+    """The command reports an archive that cannot be read to its end."""
     file = tmp_path / "events.gz"
     file.write_bytes(gzip.compress(b'{"fields":{}}\n' * 100_000)[:-20])
     with pytest.raises(click.ClickException, match="cannot be read to its end"):

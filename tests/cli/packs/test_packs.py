@@ -104,7 +104,7 @@ def test_a_document_is_made(run: Run, tmp_path: Path) -> None:
 def test_an_update_keeps_the_sites_changes_and_shows_conflicts(
     run: Run, site: Path, newer: Path
 ) -> None:
-    """What only the pack changed is taken, what both changed stays the site's, with exit code 1."""
+    """An update takes the pack's own changes, keeps the site's in a conflict, and exits with 1."""
     run("packs", "add", "scraping", "--to", str(site))
     site.write_text(site.read_text().replace("threshold: 60", "threshold: 70"))
     call = ("--to", str(site), "--from", str(newer))

@@ -82,7 +82,7 @@ def test_an_option_that_would_do_nothing_is_refused(
 def test_a_server_says_where_its_console_is_and_how_to_log_in(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Settings, expected: list[str]
 ) -> None:
-    """Without a console, it says why there is none."""
+    """The start names the console's address, or says why the console is missing."""
     (tmp_path / "index.html").touch()
     monkeypatch.setattr(signing_in, "built", lambda: tmp_path)
     said = "\n".join(console_lines(settings, "http://127.0.0.1:8080"))

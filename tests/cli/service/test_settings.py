@@ -67,7 +67,7 @@ def test_a_wrong_value_in_the_file_is_named_with_the_file(
 
 @pytest.mark.parametrize("content", [": : :", "[]", "\x00", "5"])
 def test_a_file_that_holds_no_settings_is_refused_with_its_name(file: Path, content: str) -> None:
-    """YAML that does not parse, or is no object, is one line with the path."""
+    """YAML that does not parse, or isn't an object, is one line with the path."""
     file.write_text(content)
     with pytest.raises(SettingsError) as caught:
         load_settings()
@@ -111,7 +111,7 @@ def test_a_wrong_flag_is_named(flag: str, value: str, reason: str) -> None:
 
 
 def test_choices_are_in_the_help() -> None:
-    """What an enumeration may be is seen before it is got wrong."""
+    """The help of a setting lists the values of its enumeration."""
     assert "[full|relaxed]" in run("config", "show", "--help").output
 
 

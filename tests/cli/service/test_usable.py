@@ -1,4 +1,4 @@
-"""What settings name, looked at before a server starts."""
+"""Checks of what the settings name, before a server starts."""
 
 from __future__ import annotations
 

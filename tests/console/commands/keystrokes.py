@@ -127,7 +127,7 @@ def watched(page: Page) -> Iterator[None]:
 
 
 def measured(page: Page) -> dict[str, list[float]]:
-    """What the page noted of some rounds of typing."""
+    """The times that the page noted in some rounds of typing."""
     page.goto(f"{HOME}/actions/new")
     page.get_by_role("textbox", name="Expression").click()
     page.keyboard.insert_text(long_expression())

@@ -1,4 +1,4 @@
-"""``python -m tests.console.commands.newcomer``: the console where there is no node.
+"""``python -m tests.console.commands.newcomer``: the console without Node.js.
 
 On a machine with Python and Rust alone, ``make run`` in a clone of what is committed prints a link
 that opens the console.  The wheels serve the same bytes from a fresh environment. The source

@@ -58,7 +58,7 @@ def paint(browser: Browser, service: Service, path: str, *, is_slow: bool) -> fl
 def heap(session: CDPSession) -> tuple[int, int]:
     """Bytes that scripts of the page hold, and those of them that are compiled code.
 
-    What is compiled is the browser's: it compiles what runs often, for as long as pages change.
+    Compiled code is the browser's: it compiles what runs often, for as long as pages change.
     """
     session.send("HeapProfiler.collectGarbage")
     used = int(session.send("Runtime.getHeapUsage")["usedSize"])

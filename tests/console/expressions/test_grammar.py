@@ -65,7 +65,7 @@ def places(tree: Node) -> list[Place]:
 
 @pytest.fixture(scope="module")
 def read(node: None) -> dict[str, tuple[Node, Any]]:
-    """What the parser and the editor make of each text that the parser takes."""
+    """The trees of the parser and of the editor, for each text that the parser takes."""
     trees = {
         text: tree
         for text in dict.fromkeys([*published(), *corpus(), *rules()])

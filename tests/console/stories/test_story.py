@@ -1,4 +1,4 @@
-"""What an operator does on a day: lets somebody through, and stops somebody else."""
+"""A day of an operator, who lets one visitor through and stops another."""
 
 from __future__ import annotations
 

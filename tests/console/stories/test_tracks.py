@@ -1,4 +1,4 @@
-"""What an operator looks for, and who it is, leaves no track."""
+"""Searches and tokens of an operator leave no track."""
 
 from __future__ import annotations
 

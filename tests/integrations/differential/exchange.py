@@ -99,7 +99,7 @@ class Visitors:
                 if status != _UNDECIDED or not is_kept:
                     break
             self.statuses[status] += 1
-            # What ends a line may have been read as more than one request.
+            # A line with a line break in it may have been read as more than one request.
             if not is_kept or _ENDS.intersection(spelling.line + spelling.host):
                 writer.close()
                 writer = None

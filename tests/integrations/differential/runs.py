@@ -48,7 +48,7 @@ class Judge:
     published: Path
 
     def messages(self) -> list[dict[str, object]]:
-        """What it has judged so far, after all of it was published."""
+        """The decisions so far, after all of them were published."""
         while "tidegate_publish_waiting 0.0" not in self.shop.service.http.get("/metrics").text:
             time.sleep(0.05)
         if not self.published.exists():

@@ -124,7 +124,7 @@ def test_the_example_loads() -> None:
 
 
 def test_every_code_is_there() -> None:
-    """The codes that the reading of documents can report, no more and no less."""
+    """The codes that the reading of documents can report, all of them and only those."""
     package = Path(document.__file__).parent
     texts = [path.read_text() for path in package.glob("*.py") if path.name != "forms.py"]
     constants = (

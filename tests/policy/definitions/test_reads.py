@@ -87,7 +87,7 @@ def test_members_are_told_by_the_names_that_an_expression_writes(
 
 @pytest.mark.parametrize("name", FIELD_MODEL)
 def test_a_field_that_is_read_has_its_value_in_the_kept_event(name: str) -> None:
-    """Every field of the model that is no secret is the same in the event that is kept for it."""
+    """Every field of the model that isn't a secret is the same in the event that is kept for it."""
     if name == "request.cookies":
         assert sources(name) == {("request", "cookies")}
         return

@@ -56,7 +56,7 @@ def test_a_comment_that_takes_in_the_next_line_is_refused(written: str) -> None:
 
 @pytest.mark.parametrize("written", KEPT)
 def test_a_comment_at_the_end_of_its_line_is_fine(written: str) -> None:
-    """A literal block keeps its lines, and two slashes in a text are no comment."""
+    """A literal block keeps its lines, and two slashes in a text aren't a comment."""
     (action,) = read_document(HEAD + written).compiled.actions
     assert isinstance(action.expression.root, (And, Or))
 

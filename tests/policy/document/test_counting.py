@@ -113,7 +113,7 @@ def test_a_list_is_no_document(text: str, nodes: Iterator[list[int]]) -> None:
 
 
 def test_a_repeated_member_counts(nodes: Iterator[list[int]]) -> None:
-    """An object has no more members than there are names."""
+    """An object has at most as many members as there are names."""
     (made,) = nodes
     text = '{"apiVersion": "tidegate/v1"' + ', "revision": 1' * MANY + "}"
     (finding,) = refused(text).diagnostics

@@ -229,5 +229,5 @@ def test_many_bad_entries_are_summed_up() -> None:
     ids=["unknown", "wrong", "expressions", "references"],
 )
 def test_finding_stops_when_enough_was_found(document: dict[str, object]) -> None:
-    """A document of nothing but mistakes costs no more than its first few hundred."""
+    """A document of nothing but mistakes costs at most as much as its first few hundred."""
     assert len(findings(document)) < 1_000

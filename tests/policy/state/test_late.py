@@ -70,7 +70,7 @@ def test_an_event_that_its_window_no_longer_holds_counts_in_none(build: Build) -
 
 
 def test_a_mitigation_that_has_ended_is_not_set(build: Build) -> None:
-    """What another engine decided to block until some time is blocked until then, not longer."""
+    """A Block of another engine until some time lasts until then, not longer."""
     every = policy({"entity": "address", "mitigation": "refuse", "name": "all"}, name="Every")
     engine = engine_of(build, every)
     sent = effects(engine, START)

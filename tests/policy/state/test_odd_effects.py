@@ -71,7 +71,7 @@ class Odd:
         return [[*each, last()] for each in made] if last else made
 
     def value(self) -> str | None:
-        """What a window counts."""
+        """A value that a window counts."""
         return self.random.choice((None, None, "/1", "/2", ""))
 
     def entry(self, kinds: tuple[str, ...]) -> list[Any]:
@@ -111,7 +111,7 @@ class Odd:
 
 
 def outcome(engine: TenantEngine, do: Callable[[TenantEngine], bytes | None]) -> Any:
-    """What came of effects: what was counted, or a refusal; and the state."""
+    """The outcome of effects: what was counted, or a refusal; and the state."""
     try:
         done: Any = do(engine)
         done = done if done is None else orjson.loads(done)

@@ -1,4 +1,4 @@
-"""What is kept between events, what is forgotten when memory is full, and the snapshot."""
+"""The state between events, its evictions when memory is full, and its snapshot."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ PLANTED = {
 
 @pytest.fixture(scope="module")
 def reports() -> dict[str, KeyReport]:
-    """What is found about good keys, and about each planted one."""
+    """The reports on good keys, and on each planted one."""
     lines = [f"  - {{name: {name}, {members}}}\n" for name, (members, _) in PLANTED.items()]
     text = f"apiVersion: tidegate/v1\nentities:{GOOD}{''.join(lines)}"
     doctor = KeyDoctor(read_document(text).compiled)

@@ -66,7 +66,7 @@ def test_a_login_needs_a_code_once_the_first_was_confirmed(served: Served) -> No
 
 
 def test_a_code_counts_once_even_for_two_who_send_it_together(served: Served) -> None:
-    """Whoever reads a code over a shoulder comes too late."""
+    """A code that somebody else reads and sends again is refused."""
     factor = Factor(served)
     code = factor.code(1)
     with ThreadPoolExecutor(4) as pool:

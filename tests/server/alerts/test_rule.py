@@ -56,7 +56,7 @@ def test_incidents_are_found_within_two_minutes(seed: int) -> None:
 def alerted(seed: int) -> tuple[list[float], list[Transition]]:
     """The seconds until each incident that was found had a message, and the false alarms.
 
-    A message is false if its incident was over, or there was none.
+    A message is false if its incident was over, or never was.
     """
     chance = random.Random(seed)
     incidents = planted(chance, DAYS, INCIDENTS)

@@ -36,8 +36,8 @@ class Site:
     Attributes:
         quick: its challenges are light, and visitors may wait for a second instead.
         patient: the same, for minutes.
-        strict: its challenges are light, and there is no other way.
-        slow: its challenges take a browser minutes; there is no other way.
+        strict: its challenges are light, without another way.
+        slow: its challenges take a browser minutes, without another way.
         turnstile: its challenges are Turnstile's.
         verifying: what checks the solutions of Turnstile.
     """

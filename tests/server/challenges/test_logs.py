@@ -1,4 +1,4 @@
-"""The log of a service through the whole loop of a challenge, and a login beside it."""
+"""The log of a service through the whole loop of a challenge, and through a login."""
 
 from __future__ import annotations
 

@@ -390,7 +390,7 @@ def test_a_decision_of_an_earlier_version_has_its_page(past: Past) -> None:
 
 
 def test_a_challenge_whose_keys_are_gone_is_over(past: Past) -> None:
-    """What was sealed under other keys is read by nobody, and buys nothing."""
+    """A ticket sealed under other keys cannot be read, so its challenge has expired."""
     made = past.decided()
     past.get(made)
     keys = attrs.evolve(past.application.keys, sealing=bytes(range(32)))

@@ -8,7 +8,7 @@ from tests.server.deciding import Service
 
 
 def test_a_proof_is_good_until_its_pass_is_revoked(gate: Gate) -> None:
-    """An operator revokes the pass; the proof is good no more, and its holder is challenged."""
+    """An operator revokes the pass; the proof is no longer good, and its holder is challenged."""
     proof = gate.proof("192.0.2.30")
     assert gate.is_valid(proof)
     newest = gate.tenant.get("passes", limit=1)[0]
@@ -19,7 +19,7 @@ def test_a_proof_is_good_until_its_pass_is_revoked(gate: Gate) -> None:
 
 
 def test_a_block_revokes_the_pass(gate: Gate) -> None:
-    """Who passed and then walks into a Block is allowed once more, and not again."""
+    """A visitor with a pass who meets a Block is allowed once more, and then blocked."""
     proof = gate.proof("192.0.2.31")
     assert gate.shown(proof, "/trap", "192.0.2.31")["action"]["type"] == "allow"
     assert gate.shown(proof, "/trap", "192.0.2.31")["action"]["type"] == "block"
@@ -42,7 +42,7 @@ def test_a_changed_proof_is_none(gate: Gate, change: object) -> None:
 
 
 def test_a_request_without_a_token_is_invalid(gate: Gate) -> None:
-    """What cannot be a proof at all is refused, not answered."""
+    """A body without a token is refused with 422, not answered as a bad proof."""
     answer = gate.http.post("/api/v1/challenge/proof/verify", json={})
     assert answer.status_code == 422
 
@@ -65,7 +65,7 @@ def test_the_self_test_says_what_is_missing(gate: Gate) -> None:
 
 
 def test_results_count_challenges(gate: Gate) -> None:
-    """What was issued and solved is counted for the tenant."""
+    """Challenges issued and solved are counted for the tenant."""
     gate.proof("192.0.2.35")
     found = gate.tenant.get("results/challenges", role="Viewer")
     counted = found["providers"][0]

@@ -59,7 +59,7 @@ def test_it_is_red_when_nothing_challenges(public: Service) -> None:
 
 
 def test_it_is_red_when_keys_are_missing(public: Service) -> None:
-    """A mitigation uses a provider that was not set up, beside one that works."""
+    """One mitigation uses a provider that was not set up, another one that works."""
     status, reasons = said(shop(public, GREEN, {"provider": "turnstile"}))
     assert (status, "challenge.turnstile_secret" in reasons) == ("red", True)
 

@@ -20,7 +20,7 @@ RACERS = 64
 
 
 def test_who_solves_goes_back_with_a_proof(gate: Gate) -> None:
-    """The exact return URL gets the proof beside its own parameters, and the proof allows."""
+    """The exact return URL gets the proof next to its own parameters, and the proof allows."""
     answer = gate.spend(gate.opened("192.0.2.10"))
     assert answer.status_code == 303
     back = urlsplit(answer.headers["location"])
@@ -110,7 +110,7 @@ def test_nothing_of_an_address_is_shown(gate: Gate) -> None:
     ],
 )
 def test_nobody_is_sent_to_a_foreign_origin(gate: Gate, return_url: str) -> None:
-    """A return URL of another origin is no place to go back to."""
+    """A return URL of another origin isn't a place to go back to."""
     answer = gate.http.post(
         "/api/v1/runtime/mitigation",
         json={

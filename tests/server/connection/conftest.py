@@ -27,7 +27,7 @@ from tidegate_server.settings.service import ServerSettings
 
 @pytest.fixture
 def shared() -> Shared:
-    """What the connections of a test share."""
+    """The state that the connections of a test share."""
     return Shared()
 
 

@@ -1,4 +1,4 @@
-"""What a turn of the loop takes up, and in whose order."""
+"""The requests that a turn of the loop takes up, and their order."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_each_turn_takes_up_one(loop: Loop) -> None:
 
 
 def test_lines_are_taken_up_alternately(loop: Loop) -> None:
-    """Whoever has one request is not behind all of those who have many."""
+    """A caller with one request does not wait for all requests of a caller with many."""
     accept_limit, taken = AcceptLimit(), list[str]()
     for _ in range(10):
         accept_limit.add(loop, "many", noting(taken, "many"))
@@ -64,7 +64,7 @@ def test_lines_are_taken_up_alternately(loop: Loop) -> None:
 
 
 def test_who_begins_again_waits_for_another_turn(loop: Loop) -> None:
-    """A caller that begins again at once has no more of a turn than others."""
+    """A caller that begins again at once gets only as much of a turn as others."""
     accept_limit, taken = AcceptLimit(), list[str]()
 
     def again() -> None:
@@ -120,7 +120,7 @@ def test_a_caller_that_gave_up_waiting_holds_up_nobody() -> None:
 
 
 def test_a_loop_that_ended_leaves_nothing_scheduled(loop: Loop) -> None:
-    """What is added on another loop is taken up there."""
+    """A request added on another loop is taken up there."""
     accept_limit, taken = AcceptLimit(), list[str]()
     ended = asyncio.new_event_loop()
     accept_limit.add(ended, "one", noting(taken, "first"))

@@ -90,7 +90,7 @@ def test_silent_connections_leave_room_for_others(listening: socket.socket) -> N
 
 
 def test_a_handshake_has_a_time(listening: socket.socket) -> None:
-    """Who says nothing for longer is cut off."""
+    """A connection that stays silent for longer is closed."""
 
     async def scene(made: Handshakes) -> None:
         with silent(listening) as connection:
@@ -103,7 +103,7 @@ def test_a_handshake_has_a_time(listening: socket.socket) -> None:
 
 @pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\xff\xff", bytes(500)])
 def test_other_protocols_are_cut_off(listening: socket.socket, said: bytes) -> None:
-    """Bytes that are no handshake end the connection and nothing else."""
+    """Bytes that aren't a handshake end the connection and nothing else."""
 
     async def scene(made: Handshakes) -> None:
         with silent(listening) as connection:

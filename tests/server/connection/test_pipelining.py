@@ -39,7 +39,7 @@ from tidegate_server.turns.call import HotCall
 
 
 def test_pipelined_calls_take_the_same_way(connection: Connection, hot: Undecided) -> None:
-    """A pipelined call is decided once the one before it is answered; no more of it is kept."""
+    """A pipelined call is decided once the one before it is answered, and is not kept."""
     bodies = [b'"%d"' % number for number in range(50)]
     connection.receive(b"".join(request(body) for body in bodies))
     for body in bodies:

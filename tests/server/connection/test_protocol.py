@@ -415,7 +415,7 @@ def test_both_ways_to_health_send_the_same(served: Served, connection: Connectio
 def test_of_the_requests_of_many_connections_one_begins_in_a_turn(
     hot: Undecided, shared: Shared
 ) -> None:
-    """Whoever sends on all of them at once has no turn of the loop for itself."""
+    """Of requests that many connections send at once, each turn of the loop begins one."""
     begun: list[str] = []
 
     async def application(scope: Any, receive: Any, send: Any) -> None:

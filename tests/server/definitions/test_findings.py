@@ -1,4 +1,4 @@
-"""What is most likely not meant in the saved definitions."""
+"""Findings about saved definitions: their parts that are most likely not meant."""
 
 from __future__ import annotations
 

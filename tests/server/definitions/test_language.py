@@ -1,4 +1,4 @@
-"""What an editor asks of the language: its tables, and the types in a text."""
+"""The calls of an editor about the language: its tables, and the types in a text."""
 
 from __future__ import annotations
 

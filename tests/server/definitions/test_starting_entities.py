@@ -42,7 +42,7 @@ def test_leaving_the_user_agent_out_escapes_no_window(entity: str) -> None:
 
 
 def test_changing_the_user_agent_does_not_escape_the_address() -> None:
-    """What ``ip-user-agent`` tells apart, ``ip`` counts together."""
+    """Visitors that ``ip-user-agent`` tells apart are counted together by ``ip``."""
     varied = [{"path": "/", "client_ip": "192.0.2.7", "user_agent": f"{n}"} for n in range(3)]
     assert answers(counting("ip-user-agent"), *varied) == ["allow"] * 3
     assert answers(counting("ip"), *varied) == ["allow", "allow", "block"]

@@ -1,4 +1,4 @@
-"""What a start says of a log that lost something: in the log, in the audit, once."""
+"""The report of a start about a log with losses: in the log, in the audit, once."""
 
 from __future__ import annotations
 

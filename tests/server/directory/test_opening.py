@@ -219,7 +219,7 @@ def test_an_added_key_that_is_lost_is_not_made_again(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_beside_an_owner(tmp_path: Path) -> None:
-    """A command that finds nothing to do works beside a server, another is refused."""
+    """A command that finds nothing to do works while a server runs, another is refused."""
     directory = used(tmp_path / "data")
     lock = own_directory(directory)
     open_directory(directory)

@@ -1,4 +1,4 @@
-"""A tenant's definitions beside those that decide now."""
+"""A tenant's definitions compared with those that decide now."""
 
 from __future__ import annotations
 

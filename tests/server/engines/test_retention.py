@@ -1,4 +1,4 @@
-"""The deletion of what is too old, beside the traffic."""
+"""The deletion of what is too old, during traffic."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def seqs(store: SqliteStore) -> list[int]:
 
 
 def test_old_decisions_go_behind_a_snapshot(store: SqliteStore) -> None:
-    """A snapshot is taken where there is none that holds what goes; young decisions stay."""
+    """A snapshot is taken where there isn't one that holds what goes; young decisions stay."""
     done(store.append([entry(number) for number in range(3)]))
     done(store.append([entry(9, received_at_ns=NOW)]))
     store.index_now()
@@ -93,7 +93,7 @@ def test_old_decisions_go_behind_a_snapshot(store: SqliteStore) -> None:
 
 
 def test_kept_answers_go_after_a_day_and_with_their_tenant(store: SqliteStore) -> None:
-    """What is left is the young answer of a tenant that there is."""
+    """Only the young answer of an existing tenant is left."""
 
     def keep(number: int, tenant_id: UUID, at_ns: int) -> None:
         name = bytes([number] * 32)

@@ -57,7 +57,7 @@ def test_never_more_than_limit_and_burst_in_a_minute(limit: int, gaps: list[int]
 
 @given(st.integers(1, 100_000), st.lists(st.integers(0, MINUTE), max_size=40))
 def test_the_verdict_agrees_with_what_follows(limit: int, gaps: list[int]) -> None:
-    """What is said to remain is what is then allowed."""
+    """The limit then allows exactly as many calls as it said remain."""
     limits, now = RateLimits(), 0
     for gap in gaps:
         now += gap

@@ -78,7 +78,7 @@ def test_what_is_appended_is_in_the_log_in_order(store: SqliteStore) -> None:
 
 
 def test_many_decisions_share_a_commit(store: SqliteStore) -> None:
-    """What is decided while a commit runs is committed together by the next."""
+    """Decisions made while a commit runs are committed together by the next."""
 
     async def scene() -> None:
         recorder = Recorder(store, 0, nothing)
@@ -190,7 +190,7 @@ async def available(recorder: Recorder) -> None:
 
 
 def test_a_cut_parts_the_decisions_of_every_tenant(store: SqliteStore) -> None:
-    """What shares a commit is ordered by tenant, so a cut waits for the commit to be parted."""
+    """Decisions in a commit are ordered by tenant, so a cut waits for the commit to be parted."""
     other = UUID(int=2)
 
     async def scene() -> list[int]:
@@ -250,7 +250,7 @@ def test_a_cut_of_decisions_that_are_lost_is_refused(store: SqliteStore) -> None
 
 @pytest.mark.usefixtures("quick")
 def test_relaxed_durability_answers_and_records_the_gap_first(store: SqliteStore) -> None:
-    """What could not be recorded is answered, counted, and named before the next decision."""
+    """Decisions that could not be recorded are answered, and their gap comes before the next."""
     recorded: list[tuple[dict[UUID, Gap], int]] = []
 
     def record(gaps: Mapping[UUID, Gap]) -> Future[None]:
@@ -359,7 +359,7 @@ def test_a_block_counts_as_its_decisions_and_is_settled_once(store: SqliteStore)
 def test_a_commit_that_takes_long_is_a_warning(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever runs the service learns what everybody's answers waited for."""
+    """A slow commit logs one warning with its time and the number of decisions that waited."""
     monkeypatch.setattr("tidegate_server.hot.recorder.SLOW_SECONDS", -1.0)
 
     async def scene() -> None:

@@ -53,7 +53,7 @@ def test_few_keys_within_the_time_take_little_memory(monkeypatch: pytest.MonkeyP
 
 
 def test_old_generations_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is older than the time costs no memory once a generation is full."""
+    """Keys older than the time are dropped once a generation is full."""
     monkeypatch.setattr(seen_keys, "CAPACITY", 100)
     known = KeyFilter(kept=1_000)
     for number in range(100):

@@ -76,7 +76,7 @@ def test_of_a_path_only_words_of_routes_and_ids_are_written(served: Served, line
 
 
 def test_health_is_not_noted(served: Served, lines: Lines) -> None:
-    """What is asked every few seconds fills no log while all is well."""
+    """A health check, made every few seconds, leaves no line in the log while all is well."""
     assert served.http.get("/healthz").status_code == 200
     assert not [each for each in lines.all() if each["event"] == "request"]
 

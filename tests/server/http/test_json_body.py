@@ -127,7 +127,7 @@ def test_every_reader_reads_the_same_texts(text: str) -> None:
 
 
 def read_or_none(body: bytes) -> str | None:
-    """What a body says, with the types of its values; None if it is refused."""
+    """The contents of a body, with the types of its values; None if it is refused."""
     try:
         return repr(read_json_body(body))
     except Problem:

@@ -122,7 +122,7 @@ class TestTheSameRequest:
 
 
 class TestAnotherRequest:
-    """Another request is no repetition."""
+    """Another request isn't a repetition."""
 
     @pytest.mark.parametrize("resource", ["actions", "api-keys"])
     def test_another_body_is_refused(self, shop: Deciding, resource: str) -> None:

@@ -1,4 +1,4 @@
-"""A server with an issuer, and another one beside it."""
+"""A server with an issuer, and another issuer."""
 
 from __future__ import annotations
 

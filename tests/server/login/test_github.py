@@ -96,6 +96,6 @@ def test_the_number_names_the_user(hub: Issuer, served: Served) -> None:
 def test_an_answer_that_names_nobody_for_sure_is_refused(
     hub: Issuer, served: Served, replies: dict[str, Any]
 ) -> None:
-    """Without a number, or for a new user a verified primary address, there is no token."""
+    """A user without a number, or a new one without a verified primary address, gets no token."""
     stranger = {"user": {**USER, "id": 99}, **replies}
     assert log_in(hub, served, **stranger) == {"error": "refused"}

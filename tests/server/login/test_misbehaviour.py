@@ -1,4 +1,4 @@
-"""What an issuer, or somebody between, can do wrong: each ends without a token."""
+"""Faults of an issuer, or of somebody in between: each ends without a token."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ FAULTS: dict[str, Fault] = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_of_the_issuer_ends_in_a_refusal(place: Place, visitor: Browser, name: str) -> None:
-    """Whatever is wrong, there is no token, no operator, and no call to another host."""
+    """Whatever is wrong, it gives no token, no operator, and no call to another host."""
     FAULTS[name](place.issuer)
     answer = visitor.get("/auth/company/login")
     location = answer.headers["location"]
@@ -198,7 +198,7 @@ ANSWERS = {
 def test_a_fault_on_the_way_back_ends_in_a_refusal(
     place: Place, visitor: Browser, name: str
 ) -> None:
-    """What the browser brings has to be what the issuer of this very login sent."""
+    """The browser has to bring exactly what the issuer of this very login sent."""
     brought = place.issuer.authorize(visitor.begin())
     found = visitor.come_back(ANSWERS[name].change(brought, place))
     assert found == {"error": ANSWERS[name].error}
@@ -232,7 +232,7 @@ def test_a_login_ends_once_also_for_many_at_once(place: Place, visitor: Browser)
 
 
 def test_a_login_ends_in_the_browser_that_began_it(place: Place, visitor: Browser) -> None:
-    """Without the cookie, with two, with a forged one or the cookie of another login there is no
+    """Without the cookie, with two, with a forged one or the cookie of another login there isn't a
     token."""
     brought = place.issuer.authorize(visitor.begin())
     cookie = visitor.cookie
@@ -290,7 +290,7 @@ def test_an_issuer_that_is_away_is_not_asked_by_everybody(place: Place, visitor:
 
 
 def test_unknown_keys_have_the_keys_read_once_a_minute(place: Place, visitor: Browser) -> None:
-    """A flood of tokens under keys that nobody knows is no flood of calls."""
+    """A flood of tokens under keys that nobody knows isn't a flood of calls."""
     assert "access_token" in visitor.log_in(place.issuer)
     for number in range(20):
         place.issuer.token = lambda said, number=number: signed(said, kid=f"unknown-{number}")  # type: ignore[misc]

@@ -65,7 +65,7 @@ def test_an_invited_address_has_its_role_at_the_first_login(
 
 
 def test_a_password_counts_for_an_invitation_too(served: Served, owned: tuple[Caller, str]) -> None:
-    """Whoever made the operator vouches for the address."""
+    """A login by password accepts an invitation: the operator's creator vouches for the address."""
     owner, tenant_id = owned
     caller = served.operator("Bob")
     owner.post(f"tenants/{tenant_id}/memberships", {"email": caller.email, "role": "Viewer"})

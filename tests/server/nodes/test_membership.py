@@ -31,7 +31,7 @@ class Session:
         self.goes_on = threading.Event()
 
     def beat(self, level: Collection[int]) -> View:
-        """What the member sees."""
+        """The view of the member."""
         assert not level
         self._check()
         self.beats += 1

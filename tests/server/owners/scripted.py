@@ -48,7 +48,7 @@ class Caller(HotCall):
 
     @property
     def made(self) -> Answer | None:
-        """The only answer; None while there is none."""
+        """The only answer; None while there isn't one."""
         if not self.outcomes:
             return None
         (outcome,) = self.outcomes

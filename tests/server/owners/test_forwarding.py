@@ -193,7 +193,7 @@ def test_an_owner_that_can_not_be_reached_is_written_once(tmp_path: Path) -> Non
 
 
 def test_a_call_waits_for_an_owner_for_a_while(tmp_path: Path) -> None:
-    """Where there is no owner, a call is held, then refused and counted; an owner in time has
+    """Without an owner a call is held, then refused and counted; an owner in time has
     it."""
 
     async def run() -> None:

@@ -29,7 +29,7 @@ async def application(_scope: Scope, _receive: Receive, send: Send) -> None:
 
 
 def outcome_of(method: str, path: bytes, *, is_alive: bool) -> Outcome:
-    """What becomes of a request at an owner whose session is alive, or has just ended."""
+    """The outcome of a request at an owner whose session is alive, or has just ended."""
 
     async def run() -> Outcome:
         inbox = Inbox()

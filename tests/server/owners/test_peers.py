@@ -29,8 +29,8 @@ async def _confirmed() -> bool:
 
 
 def owner(number: int, reply: Callable[[str], Awaitable[object]] | None) -> Forwarding:
-    """What forwards to the owner of a partition, which is this process; without a reply there is
-    none."""
+    """The forwarding to the owner of a partition, which is this process; without a reply the
+    partition has no owner."""
     inbox = Inbox()
     made = Forwarding("here", number, inbox, over_unix)
     made.place("here", "", 1, 1)
@@ -73,8 +73,7 @@ def test_the_owner_whose_log_has_a_decision_is_found() -> None:
 def test_an_owner_that_does_not_answer_may_have_a_decision(
     other: Callable[[str], Awaitable[object]] | None,
 ) -> None:
-    """A visitor whose challenge is there is asked to come again, and not told that there is
-    none."""
+    """A visitor whose challenge is there is asked to come again, not told that it is missing."""
     with pytest.raises(Problem) as raised:
         partition_of(lacks_it, other)
     assert raised.value.code == "not-ready"

@@ -1,4 +1,4 @@
-"""What a path says of whose it is."""
+"""The tenant or challenge that a path names, which decides the partition of a call."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_what_a_page_shows_is_escaped() -> None:
 
 
 def test_a_policy_allows_nothing_inline_and_no_frame() -> None:
-    """What a page needs more is added to its own files, and nothing else changes."""
+    """Other sources that a page needs are added to its own files, and nothing else changes."""
     found = directives(content_policy({"script-src": ["https://x.test"], "frame-src": ["y"]}))
     assert found["default-src"] == found["base-uri"] == found["frame-ancestors"] == ["'none'"]
     assert found["script-src"] == ["'self'", "https://x.test"]

@@ -62,7 +62,7 @@ def test_each_decision_is_a_line_with_what_was_answered_and_recorded(
 def test_after_a_kill_nothing_is_missing_and_repetitions_have_the_same_id(
     tmp_path: Path, process: None
 ) -> None:
-    """What was acknowledged is in the file after the next start, also what a kill cut short."""
+    """Acknowledged decisions are in the file after the next start, also those a kill cut short."""
     path, data = tmp_path / "decisions.jsonl", tmp_path / "data"
     acknowledged: list[str] = []
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""What the publisher follows, and what it says of decisions that are gone."""
+"""The publisher follows the log, and counts decisions that were deleted before they were sent."""
 
 from __future__ import annotations
 

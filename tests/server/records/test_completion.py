@@ -1,4 +1,4 @@
-"""What could stand at a place of an expression that is being written."""
+"""Completions at a place of an expression that is being written."""
 
 from __future__ import annotations
 

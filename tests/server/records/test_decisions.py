@@ -71,7 +71,7 @@ def test_pages_of_a_search_join(shop: Deciding, busy: list[dict[str, Any]]) -> N
 
 
 def test_a_decision_is_shown_in_full(shop: Deciding, busy: list[dict[str, Any]]) -> None:
-    """A decision is shown with ids beside slugs, the reached window, and the event without its
+    """A decision is shown with ids next to slugs, the reached window, and the event without its
     secrets."""
     decision = shop.get(f"decisions/{busy[2]['decision_id']}", role="Analyst")
     policies, mitigations = shop.ids("policies"), shop.ids("mitigations")

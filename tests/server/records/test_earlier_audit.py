@@ -90,7 +90,7 @@ def test_objects_name_their_tenant(served: Served, owner: Caller, tenant: str) -
 
 
 def test_a_lifted_mitigation_has_ids(served: Served, owner: Caller, tenant: str) -> None:
-    """What the lifted mitigation names is found by slug, or listed."""
+    """The objects that a lifted mitigation names are found by slug, or listed."""
     kept = {
         "entity_id": OBJECT,
         "definition": "ip",

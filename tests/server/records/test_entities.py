@@ -24,7 +24,7 @@ def lift(shop: Deciding, entity_id: str, role: str = "Admin", **query: str) -> i
 
 
 def test_the_state_of_an_entity(shop: Deciding) -> None:
-    """Counts, how full the windows are, the mitigations it is under; with ids beside slugs."""
+    """Counts, how full the windows are, the mitigations it is under; with ids next to slugs."""
     for _ in range(2):
         shop.decide("/login")
     found = entity(shop)
@@ -167,7 +167,7 @@ def test_a_lift_outlives_a_restart(tmp_path_factory: pytest.TempPathFactory, pro
 def test_an_entity_cannot_be_found_by_what_no_event_has(
     shop: Deciding, part: str, status: int
 ) -> None:
-    """No entity has a number past 64 bits, and half a surrogate pair is no text."""
+    """No entity has a number past 64 bits, and half a surrogate pair isn't text."""
     definition = shop.ids("entity-definitions")["address"]
     body = f'{{"entity_definition_id": "{definition}", "key": [{part}]}}'
     headers = {"content-type": "application/json"}

@@ -1,4 +1,4 @@
-"""What an operator on call asks and does: status, series, lifting many, the audit of a time."""
+"""The calls of an operator on call: status, series, lifting many, the audit of a time."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_a_period_means_when_events_were_observed(shop: Deciding) -> None:
 def test_a_draft_shows_what_it_decides_otherwise(
     shop: Deciding, busy: list[dict[str, Any]]
 ) -> None:
-    """A lower threshold blocks one login more; a policy that is gone fires no more."""
+    """A lower threshold blocks one login more; a deleted policy no longer fires."""
     job = replay(shop, definitions=stricter(2))
     result = job["result"]
     assert result["replayed"] == {"allow": 2, "challenge": 0, "block": 3}
@@ -275,7 +275,7 @@ def test_an_interrupted_job_says_so(
 def test_a_job_that_kept_no_draft_says_so(
     tmp_path_factory: pytest.TempPathFactory, process: None
 ) -> None:
-    """A job of an earlier version: there is no trace, and the reason is said."""
+    """A job of an earlier version has no trace, and the reason is said."""
     directory = tmp_path_factory.mktemp("earlier")
     with deciding(directory) as service:
         shop = service.tenant()
@@ -431,7 +431,7 @@ def test_late_events_of_a_period_are_replayed_with_what_warms_their_windows(
 ) -> None:
     """Observed a minute before they were received, the third login is still the one blocked.
 
-    What was received between them stays in their order, and none of it counts.
+    Events received between them stay in their order, and none of them counts.
     """
     late = [
         LOGIN[:-1] + b',"observed_at":"%s"}' % moment(seconds).encode() for seconds in (0, 1, 2)

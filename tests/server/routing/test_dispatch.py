@@ -1,4 +1,4 @@
-"""What every route of the control plane does alike."""
+"""The behaviour that all routes of the control plane share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_names_of_routes_are_unique() -> None:
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
 def test_every_route_says_who_may_call_it(route: Route) -> None:
-    """What belongs to a tenant needs a permission; nothing is open by omission."""
+    """A route of a tenant needs a permission; nothing is open by omission."""
     assert route.tag in TAGS
     if "tenant_id" in route.parameters and route.credential is Credential.OPERATOR:
         assert route.permission is not None
@@ -279,7 +279,7 @@ def test_a_change_of_a_stale_object_is_refused(owner: Caller, tenant: str) -> No
 
 
 def test_pages_follow_each_other(owner: Caller, tenant: str) -> None:
-    """``Link`` leads to the next page until there is none; each item comes once."""
+    """``Link`` leads to the next page until there isn't one; each item comes once."""
     for number in range(5):
         owner.post(f"{tenant}/actions", {**ACTION, "name": f"Action {number}"})
     names: list[str] = []

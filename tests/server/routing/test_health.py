@@ -290,7 +290,7 @@ def test_the_command_fails_when_the_server_is_not_ready(served: Served, process:
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:1", "gopher://127.0.0.1"])
 def test_the_command_fails_without_an_answer(address: str, process: None) -> None:
-    """1 when nobody listens, 2 for what is no address."""
+    """1 when nobody listens, 2 for what isn't an address."""
     done = healthcheck("--url", address)
     assert done.returncode == (1 if address.startswith("http") else 2)
     assert b"Traceback" not in done.stderr

@@ -39,5 +39,5 @@ def test_what_changes_something_is_run_again_where_its_answer_is_kept(route: Rou
     ],
 )
 def test_hot_calls_are_run_again(method: str, path: str, is_again: bool) -> None:
-    """What is decided has an id under which it is decided once."""
+    """Calls for decisions can be repeated, since an id makes sure that each is decided once."""
     assert is_repeatable(method, path, KEY) is is_again

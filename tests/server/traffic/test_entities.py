@@ -54,6 +54,6 @@ def test_an_entity_without_events_is_not_found(busy: Deciding) -> None:
 
 
 def test_the_number_of_entities_is_bounded(busy: Deciding) -> None:
-    """No more entities are answered, and no more events looked at, than were asked for."""
+    """At most as many entities are answered, and events looked at, as were asked for."""
     found = busy.get("entities/top", limit=1, newest=2)
     assert (found["looked_at"], len(found["entities"])) == (2, 1)

@@ -66,7 +66,7 @@ def test_too_few_events_are_said(shop: Deciding, service: Service) -> None:
 
 
 def test_records_are_needed_for_it(shop: Deciding) -> None:
-    """Somebody who is no member is refused."""
+    """Somebody who isn't a member is refused."""
     assert shop.by("Stranger").get(f"{shop.path}/lint").status_code == 404
     assert made(shop.by("Analyst").get(f"{shop.path}/lint"))["looked_at"] == EVENTS
 

@@ -1,4 +1,4 @@
-"""What recorded traffic an expression, or the draft of a policy, matches."""
+"""The recorded traffic that an expression, or the draft of a policy, matches."""
 
 from __future__ import annotations
 

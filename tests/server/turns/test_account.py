@@ -1,4 +1,4 @@
-"""What decisions cost, and where they are made for it."""
+"""The cost of a tenant's decisions, by which they are made on the loop or off it."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_step_has_as_many_calls_as_its_time_allows() -> None:
 
 
 def test_a_larger_event_than_all_before_is_measured_beside_the_loop() -> None:
-    """The first event of a new size is decided beside the loop, others of its size on it."""
+    """The first event of a new size is decided off the loop, others of its size on it."""
     account = proven()
     account.charge(1, 10_000, CHEAP, SMALL, 0)
     assert account.largest(0) == MARGIN * 10_000

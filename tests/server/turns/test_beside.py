@@ -1,4 +1,4 @@
-"""Decisions beside the loop: in the order of the log, whatever comes between them."""
+"""Decisions off the loop: in the order of the log, whatever comes between them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_the_log_has_the_order_of_the_decisions(run: Run, seed: int) -> None:
 
 
 def test_others_are_decided_while_a_step_is_made_beside(run: Run) -> None:
-    """Other tenants, known and unknown, are decided while a step runs beside the loop."""
+    """Other tenants, known and unknown, are decided while a step runs off the loop."""
 
     async def scene(world: World) -> None:
         heavy, light, new = [await world.tenant(name) for name in ("Heavy", "Light", "New")]
@@ -159,7 +159,7 @@ def test_a_lift_waits_for_the_step(run: Run) -> None:
 
 
 def test_a_snapshot_waits_for_the_step(run: Run) -> None:
-    """Nothing is decided beside the loop meanwhile, and on it everything."""
+    """Nothing is decided off the loop meanwhile, and on it everything."""
 
     async def scene(world: World) -> None:
         heavy, light = [await world.tenant(name) for name in ("Heavy", "Light")]
@@ -234,7 +234,7 @@ def test_heavy_tenants_decide_alternately(run: Run) -> None:
         world.held.open()
         await greedy.answered()
         await modest.answered()
-        # What shares a commit is ordered by tenant; ids are by time.
+        # Decisions in a commit are ordered by tenant; ids are by time.
         lines = [
             (line.decision().decision_id, tenant.name)
             for tenant in (greedy, modest)

@@ -1,4 +1,4 @@
-"""Coming between two steps that are made beside the loop."""
+"""Calls that come between two steps that are made off the loop."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_the_time_of_another_line_does_not_count() -> None:
 
 
 def test_lanes_that_had_the_same_come_in_the_order_of_arrival() -> None:
-    """Whoever waits longer is first, where nobody had less."""
+    """Among tenants that had equally much, the one that waits longest is first."""
     line, lanes = Line(1), [lane(number) for number in range(5)]
     for each in lanes:
         line.add(each, 0)

@@ -1,4 +1,4 @@
-"""A whole service in this process, of which a test can hold up what is decided beside the loop."""
+"""A whole service in this process, of which a test can hold up what is decided off the loop."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def definitions(tenant_id: str, name: str, description: str = "") -> dict[str, A
 
 
 class Held:
-    """Decisions made beside the loop, held up before they reach the log."""
+    """Decisions made off the loop, held up before they reach the log."""
 
     def __init__(self, service: Service) -> None:
         self._run = service.lanes.run

@@ -1,4 +1,4 @@
-"""What a request meets when others hold places, threads and workers."""
+"""Requests that come while others hold places, threads and workers."""
 
 from __future__ import annotations
 

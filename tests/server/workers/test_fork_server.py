@@ -39,7 +39,7 @@ def is_there(pid: int) -> bool:
 
 
 def opened(pid: int) -> set[str]:
-    """What a process has open beside its standard streams."""
+    """The files that a process has open, without its standard streams."""
     places = [each for each in Path(f"/proc/{pid}/fd").iterdir() if int(each.name) > 2]
     return {os.readlink(each) for each in places}
 
@@ -69,7 +69,7 @@ def test_a_fork_has_nothing_of_the_service_and_ends_with_it(
 
 
 def test_one_that_was_killed_is_replaced_and_its_workers_end() -> None:
-    """Who asks next starts a new one, and has a worker of it."""
+    """The next request for a worker starts a new fork server, and gets a worker of it."""
     with closing(ForkServer(spawned)) as fork_server:
         before, _ = fork_server.start_worker()
         killed = fork_server.pid

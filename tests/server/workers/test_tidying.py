@@ -1,4 +1,4 @@
-"""What a worker gives back after its work."""
+"""The memory that a worker gives back after its work."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ BLOCKS = (
 
 
 def json_suite() -> list[Case]:
-    """Bodies of the published suite: what is no JSON is refused, what is one may be no event."""
+    """Bodies of the published suite: what isn't JSON is refused, and JSON may not be an event."""
     found = []
     for each in shared_lines(f"{DATA}/json/jsontestsuite.jsonl"):
         if "body_b64" in each:

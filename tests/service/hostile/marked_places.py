@@ -1,7 +1,7 @@
 """Places of an event that can hold a secret, each with a marker in it.
 
 A place makes of a marker the parts of an event: what stands in ``request``, in ``fields`` and
-beside them.
+next to them.
 """
 
 from __future__ import annotations
@@ -149,4 +149,4 @@ CLEAR: Mapping[str, Place] = {
     "cookie that the tenant wants in clear": _map("cookies", "theme_in_clear"),
     "return URL": _return("https://h/?page={}"),
 }
-"""Values that are no secret, or that the tenant wants in clear."""
+"""Values that aren't secrets, or that the tenant wants in clear."""

@@ -28,7 +28,7 @@ EVENT = b'{"fields":{"a":"b"}}'
 
 @pytest.fixture(scope="module")
 def attacked(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[World]:
-    """A service that logs all it can; in the end it lives, is no larger, and has logged no
+    """A service that logs all it can; in the end it lives, hasn't grown, and has logged no
     secret."""
     with world(tmp_path_factory.mktemp("hostile"), TIDEGATE_LOG_LEVEL="debug") as made:
         before = peak_bytes(made)
@@ -95,7 +95,7 @@ def either(own: Iterable[Any], shared: Callable[[], Iterable[Any]]) -> Any:
 def test_a_body_is_an_event_or_is_refused(
     attacked: World, cases: Callable[[], Iterable[Case]]
 ) -> None:
-    """The hot calls refuse a body that is no event, as malformed or for its size."""
+    """The hot calls refuse a body that isn't an event, as malformed or for its size."""
     for case in cases():
         for path in HOT:
             answer = decide(attacked, case.content, path)
@@ -200,7 +200,7 @@ def test_text_is_text_wherever_it_stands(
 ) -> None:
     """Strings that break programs are text in events, names, expressions, queries and paths."""
     send, headers = attacked.connection.send, owner(attacked)
-    # Half a surrogate pair is no text: bodies with one are refused as no JSON.
+    # Half a surrogate pair isn't text: bodies with one are refused as invalid JSON.
     for text in (each[:8_000].encode(errors="replace").decode() for each in cases()):
         request = {"path": text, "user_agent": text, "headers": {text or "a": text}}
         event = {"source": text, "request": request, "fields": {text: text}}
@@ -259,7 +259,7 @@ def test_published_tokens_let_nobody_in(attacked: World) -> None:
 
 
 def test_tokens_of_known_secrets_let_nobody_in(attacked: World) -> None:
-    """An HMAC under a secret that everybody knows is no signature of ours."""
+    """An HMAC under a secret that everybody knows isn't a signature of ours."""
     good = attacked.own.owner.token()
     claims = good.split(".")[1]
     header = base64.urlsafe_b64encode(b'{"alg":"HS256","typ":"JWT"}').decode().rstrip("=")

@@ -244,7 +244,7 @@ def test_a_secret_is_nowhere_to_be_found(seen: Seen, place: str) -> None:
 
 @pytest.mark.parametrize("place", CLEAR)
 def test_what_is_no_secret_is_recorded(seen: Seen, place: str) -> None:
-    """A value that is no secret is recorded, so the search would find a secret."""
+    """A value that isn't a secret is recorded, so the search would find a secret."""
     found = seen.slots_of(seen.markers[f"clear: {place}"])
     assert any("/decisions/" in where for where in found), found
     assert "table decision_log" in found

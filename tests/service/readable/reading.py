@@ -68,7 +68,7 @@ BY = ("request.path", 'fields["account"]', "request.user_agent", "source", "requ
 
 @attrs.define
 class Findings:
-    """What did not hold, by its kind, with an example of each."""
+    """The failures, by their kind, with an example of each."""
 
     counts: Counter[str] = attrs.field(factory=Counter)
     examples: dict[str, str] = attrs.field(factory=dict)

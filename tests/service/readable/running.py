@@ -39,7 +39,7 @@ def run(
         told: gets a line when those of a tenant are done.
 
     Returns:
-        What does not hold, and how many answers were compared by each route.
+        The failures, and how many answers were compared by each route.
     """
     generator, found, read = Generator(seed), Findings(), Counter[str]()
     messages = Messages(directory / "messages")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class VirtualLoop(asyncio.BaseEventLoop):
     """The event loop of a process.
 
-    What a thread would do is done at one moment, on its way: after a delay, and its result comes
+    The work of a thread is done at one moment, on its way: after a delay, and its result comes
     after another one. A connection is one of the world's.
 
     Args:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 DATABASE = "db"
-"""What the network calls the database."""
+"""The name of the database in the network."""
 
 
 class ProcessWire:

@@ -120,7 +120,7 @@ def test_a_named_member_that_differs_fails(expect: str, member: str) -> None:
 
 
 def test_the_window_of_a_clause_that_fired_is_compared() -> None:
-    """`window` is the count with this event; a window keeps no more than its threshold."""
+    """`window` is the count with this event; a window keeps at most its threshold."""
     step = "{send: login, times: 5, expect: {matched_actions: [login_failure]}}"
     last = "{send: login, expect: {fired: [{window: %d}]}}"
     assert run(of_steps(step, last % WINDOW)).failure is None
