@@ -6,7 +6,7 @@ export CARGO_NET_RETRY ?= 5
 # Tests start some hundred processes; without bytecode each of them compiles every module.
 unexport PYTHONDONTWRITEBYTECODE
 
-# What the extension is built from; a change to any of these builds it anew.
+# The sources of the extension; a change to any of these builds it anew.
 RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
 CONSOLE := server/tidegate_server/console/assets/index.html

@@ -69,7 +69,7 @@ def paired(
     began = time.time_ns()
     times = []
     for number in range(turns):
-        # Who comes first alternates too.
+        # The order of the two alternates too.
         pair = [run(began + number) for run in ((one, other) if number % 2 else (other, one))]
         times.append(pair if number % 2 else pair[::-1])
     differences = [first - second for first, second in times]

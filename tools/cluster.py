@@ -55,7 +55,7 @@ class Node:
 
     @property
     def log(self) -> Path:
-        """What it says."""
+        """The file with its log."""
         return self.directory.with_suffix(".log")
 
     @property

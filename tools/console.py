@@ -64,7 +64,7 @@ def _version(node: str) -> tuple[int, ...]:
 
 
 def _run(command: list[str]) -> None:
-    # What npm runs looks for node on the PATH.
+    # Programs that npm runs look for node on the PATH.
     path = os.pathsep.join([str(Path(command[0]).parent), os.environ.get("PATH", "")])
     ended = subprocess.run(command, cwd=SOURCES, check=False, env={**os.environ, "PATH": path})
     if ended.returncode:

@@ -250,7 +250,7 @@ def pair(
     Args:
         is_in_memory: keep the data in memory where there is room; a measurement wants the disk.
         address: where both listen.
-        callers: a network whose machines may connect, beside this one.
+        callers: a network whose machines may connect, next to this one.
         disk_mib: size of a disk of its own that the primary gets; for root alone.
     """
     memory = _memory() if is_in_memory else None

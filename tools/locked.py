@@ -23,7 +23,7 @@ _HEAD = "# Written by tools/locked.py; install with `pip install --require-hashe
 
 
 def wanted() -> list[str]:
-    """What both distributions ask for, each with its extras, except for each other."""
+    """The requirements of both distributions with their extras, except for each other."""
     found: list[str] = []
     for path in DISTRIBUTIONS:
         project = tomllib.loads((ROOT / path).read_text())["project"]

@@ -87,14 +87,14 @@ Parts: TypeAlias = dict[str, dict[str, list[str]]]
 
 
 def of_library() -> Parts:
-    """What the wheel of the library carries."""
+    """The parts that the wheel of the library carries."""
     crates = linked_crates()
     folders = (Path(each["manifest_path"]).parent for each in crates)
     return {_CRATES: dict(zip(titles(crates), map(texts_of, folders), strict=True))}
 
 
 def of_server() -> Parts:
-    """What the wheel of the server carries."""
+    """The parts that the wheel of the server carries."""
     packages = {title: texts_of(folder) for title, folder in console_packages().items()}
     return {
         _FILES: _carried(carried.WIDGET),

@@ -56,7 +56,7 @@ def _measure(
     click.echo(machine.describe() + "\n")
     events = _export(directory, names)
     goals: list[Goal] = []
-    # What else the machine does changes within minutes, so these are measured three times.
+    # The machine's other load changes within minutes, so these are measured three times.
     runs = [native.measure(directory, names)]
     if "python" not in skip:
         goals += from_python.measure(events[::10])

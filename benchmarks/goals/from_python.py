@@ -1,4 +1,4 @@
-"""G6: what a caller in Python pays, beside other engines, measured alternately."""
+"""G6: the cost for a caller in Python, compared with other engines, measured alternately."""
 
 from __future__ import annotations
 

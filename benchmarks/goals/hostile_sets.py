@@ -268,7 +268,7 @@ def _resident() -> int:
 
 
 def _least(rules: tidegate.RuleSet, context: Any, *, errors: bool) -> float:
-    """Microseconds, the least of some rounds: what the machine does beside is no fault of it."""
+    """Microseconds, the least of some rounds, so that other work of the machine doesn't count."""
     times = []
     for _ in range(2 if errors else ROUNDS):
         started = time.perf_counter_ns()

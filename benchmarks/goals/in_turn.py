@@ -1,7 +1,7 @@
-"""G15 and G7: calls from Python beside loops in Rust, in one process, alternately.
+"""G15 and G7: calls from Python next to loops in Rust, in one process, alternately.
 
-What a call takes beyond the same work in Rust is measured on the same objects, and reading an
-event beside what readers of JSON take for it.
+The time of a call beyond the same work in Rust is measured on the same objects, and the reading
+of an event is compared with readers of JSON.
 
 The loops in Rust (``benchmarks/native/src/lib.rs``) are an extension that is built for this
 alone. Each loop has a rule set or an engine made of the bytes that the package's own is made of.
@@ -156,8 +156,8 @@ def _least(
 ) -> tuple[int, int]:
     """Nanoseconds of both for all events, of each batch the least of all rounds.
 
-    What else runs on the machine can only add to a time, and more than the difference that is
-    sought. In each round now the one is first, now the other.
+    Other programs on the machine can only add to a time, and add more than the difference that
+    is sought. In each round now the one is first, now the other.
     """
 
     def python(batch: list[bytes]) -> int:

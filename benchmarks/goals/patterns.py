@@ -1,4 +1,4 @@
-"""G8: many patterns in one field, beside libraries that do nothing else."""
+"""G8: many patterns in one field, compared with libraries that do nothing else."""
 
 from __future__ import annotations
 

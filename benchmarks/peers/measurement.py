@@ -52,7 +52,7 @@ class Row:
     disagreed: list[str] = field(default_factory=list)
     compared_events: int = 0
     reason: str = ""
-    """Why there are no numbers."""
+    """The reason for missing numbers."""
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """Medians of interleaved rounds.
 
-What else runs on the machine comes and goes; taking turns spreads it over all engines, and
+Other programs on the machine come and go; taking turns spreads their load over all engines, and
 each round starts with another of them.
 """
 
@@ -50,7 +50,7 @@ def interleave(work: Mapping[Key, Work], *, rounds: int, seconds: float) -> dict
 def no_collector() -> Iterator[None]:
     """No cyclic collection during a timing, only between two.
 
-    What is compiled is frozen out of collections: sets of some engines are millions of objects.
+    Compiled objects are frozen out of collections: sets of some engines are millions of objects.
     """
     gc.collect()
     gc.freeze()

@@ -23,7 +23,7 @@ from benchmarks.server.served import Served, serving
 MIB = 1024 * 1024
 GROWTH_BYTES = 150 * MIB
 STILL = 100
-"""Rounds without anything taken, two seconds, after which the server takes no more."""
+"""Rounds without anything taken, two seconds, after which the attack ends."""
 EVENT = b'{"fields":{"a":"b"}}'
 
 
@@ -50,7 +50,7 @@ class Cost:
     refused: int
     """Connections that the server ended."""
     slowest: float
-    """Answer to a caller beside the attack."""
+    """Answer to a caller during the attack."""
 
     @property
     def grown(self) -> int:
@@ -91,12 +91,12 @@ def attacks(api_key: str) -> Sequence[Attack]:
 def pour(
     address: tuple[str, int], resident: Callable[[], int], attack: Attack, healthy: bool = True
 ) -> Cost:
-    """Do an attack until the server takes no more.
+    """Do an attack until the server takes nothing further.
 
     Args:
         address: of the server.
         resident: its memory now, in bytes.
-        healthy: whether a quiet caller is timed beside.
+        healthy: whether a quiet caller is timed meanwhile.
     """
     before = most = resident()
     sent = refused = still = 0
@@ -109,7 +109,7 @@ def pour(
                 opened.setblocking(False)
                 opened.send(attack.begun)
                 left[opened] = attack.most
-        # What was taken is not worked off yet: memory is looked at for a while afterwards.
+        # The server has not yet handled all it took: memory is watched for a while afterwards.
         while still < STILL:
             taken = 0
             for opened, remaining in list(left.items()):

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.server.daemon``: a daemon's decisions beside a bare echo, and its memory.
+"""``python -m benchmarks.server.daemon``: a daemon's decisions and a bare echo, and its memory.
 
 A service makes active mitigations, one an address, and a daemon follows it.  Daemon and echo are
 pinned to one core, and the load generator has the other.  Rounds alternate, and medians are shown.

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.server.databases``: one owner on PostgreSQL beside one on SQLite.
+"""``python -m benchmarks.server.databases``: one owner on PostgreSQL, compared with SQLite.
 
 Both decide the same events by the same rules, durable when answered: flushed to the disk, and for
 PostgreSQL to a synchronous standby too.  The database pair runs on the same machine, on whichever

@@ -1,4 +1,4 @@
-"""What it costs to hand a hot call to another server worker, on each side.
+"""The cost of handing a hot call to another server worker, on each side.
 
 A gateway and an owner are two processes with the service's own links, inbox and loop.  The owner
 answers at once, so neither HTTP nor a decision is in the figures: they are the hop alone.

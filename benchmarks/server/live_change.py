@@ -1,6 +1,6 @@
 """``python -m benchmarks.server.live_change``: a policy of many changed, while the tenant decides.
 
-One caller sends real events at a steady rate and notes how long each answer takes; beside it, in
+One caller sends real events at a steady rate and notes how long each answer takes; meanwhile, in
 every other round, policies are changed one after another.  A change is live when an event that it
 alone blocks is blocked.  Rounds alternate, so that what disturbs one disturbs the other.
 """
@@ -120,7 +120,7 @@ class Changer:
 @click.option("--changes", default=10, show_default=True, help="In a round.")
 @click.option("--rate", default=200.0, show_default=True, help="Events a second.")
 def main(rules: int, rounds: int, changes: int, rate: float) -> None:
-    """Measure how soon a change is live, and the hot path beside it."""
+    """Measure how soon a change is live, and the hot path meanwhile."""
     document = blocking(definitions(list(itertools.islice(iterate_rules(rules), rules))))
     with serving(document, None) as served:
         events = [event for event in load().events if b"/live-change/" not in event]

@@ -1,6 +1,6 @@
 """``python -m benchmarks.server.look``: recorded events are looked at, while the tenant decides.
 
-One caller sends real events at a steady rate and notes how long each answer takes; beside it, in
+One caller sends real events at a steady rate and notes how long each answer takes; meanwhile, in
 every other round, an operator types: ``traffic/match`` over all recorded events is asked again when
 it was answered and a pause is over.  Rounds alternate, so that what disturbs one disturbs the
 other.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 BATCH = 1_000
 EVENTS, LOOK_SECONDS, RISE = 100_000, 1.0, 1.1
 """The goals: a look over all events takes a second, or its answer says that it is not complete; the
-99th percentile beside it rises by less than a tenth."""
+99th percentile of calls meanwhile rises by less than a tenth."""
 EXPRESSION = 'request.method == "POST" && request.path != "/{}" || request.path.contains("login")'
 
 
@@ -86,7 +86,7 @@ class Typist:
 @click.option("--pause", default=1.0, show_default=True, help="Seconds between two looks.")
 @click.option("--rate", default=200.0, show_default=True, help="Events a second.")
 def main(rules: int, rounds: int, seconds: float, pause: float, rate: float) -> None:
-    """Measure looks, and the hot path beside them."""
+    """Measure looks, and the hot path meanwhile."""
     events = load().events
     document = definitions(list(itertools.islice(iterate_rules(rules), rules)))
     quiet: list[float] = []

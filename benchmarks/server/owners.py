@@ -1,4 +1,4 @@
-"""What a hot call costs its owner with two partitions, beside one partition.
+"""The cost of a hot call to its owner with two partitions, compared with one partition.
 
 Two clusters of two nodes run side by side, and rounds of calls alternate between them: at the
 owner with one partition, at the owner with two, and at the other node with two, which hands the
@@ -82,7 +82,7 @@ def measured(made: Cluster, node: Node) -> tuple[float, float]:
 
 
 def processor_seconds(process: int) -> float:
-    """What a process has used so far."""
+    """The processor time that a process has used so far, in seconds."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

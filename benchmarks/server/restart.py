@@ -80,7 +80,7 @@ def report(name: str, directory: Path) -> None:
 
 def start(directory: Path) -> tuple[subprocess.Popen[bytes], str, float]:
     """A server on the directory, its address, and the seconds until it accepted connections."""
-    # A snapshot beside the measurement would make the next one another.
+    # A snapshot during the measurement would make the next one another.
     settings = {"TIDEGATE_STORE_SNAPSHOT_EVERY": "1000000000", "TIDEGATE_LOG_LEVEL": "error"}
     started = time.perf_counter()
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.server.retention``: appends to PostgreSQL, alone and beside retention.
+"""``python -m benchmarks.server.retention``: appends to PostgreSQL, alone and during retention.
 
 A log has decisions of an earlier day, in rows of 64. Its owner appends one block of 64 after the
 other, each durable when answered, in rounds: alone, and while retention deletes the old ones at its
@@ -37,7 +37,7 @@ EVENT = {"request": {"path": "/login", "raw_query": os.urandom(600).hex()}}
 @click.option("--rounds", default=5, show_default=True)
 @click.option("--old", default=6_000, show_default=True, help="Rows of the earlier day.")
 def main(seconds: float, rounds: int, old: int) -> None:
-    """Measure appends beside deletions."""
+    """Measure appends during deletions."""
     with pair(is_in_memory=False) as databases:
         url = databases.url(databases.new_database())
         migrate(url)

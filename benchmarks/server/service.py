@@ -1,4 +1,4 @@
-"""``python -m benchmarks.server.service``: the service's calls beside a bare echo.
+"""``python -m benchmarks.server.service``: the service's calls and a bare echo's.
 
 Each runs as one process pinned to one core; the load generator has the other.  Rounds alternate,
 so that what disturbs one disturbs the other; medians are shown.  Every decision is durable when

@@ -1,7 +1,7 @@
-"""``python -m benchmarks.server.versions COMMIT``: the service beside another commit's.
+"""``python -m benchmarks.server.versions COMMIT``: the service and another commit's.
 
 Both serve the same definitions, on the same core, and are loaded alternately in one run; the other
-core has the load generator.  Whoever is first in a round is second in the next.  A ratio is the
+core has the load generator.  The first in a round is second in the next.  A ratio is the
 median of the ratios of the rounds, so that what slows a whole round down does not count.  Exits
 with 1 where this version answers fewer requests a second than ``--share`` of the other.
 
@@ -44,7 +44,7 @@ WARMING_SECONDS = 2.0
 @click.option("--rules", default=1_000, show_default=True, help="Rules of the tenant.")
 @click.option("--share", default=0.95, show_default=True, help="Of the other version's rate.")
 def main(commit: str, seconds: float, rounds: int, rules: int, share: float) -> None:
-    """Measure this version beside another COMMIT."""
+    """Measure this version against another COMMIT."""
     if not has_traffic():
         raise click.ClickException(f"the shared traffic data is not at {TRAFFIC}")
     program, other = load_generator(), built(commit)
@@ -64,7 +64,7 @@ def main(commit: str, seconds: float, rounds: int, rules: int, share: float) -> 
 
 
 def built(commit: str) -> Path:
-    """The interpreter of a commit's own environment, which is made when there is none."""
+    """The interpreter of a commit's own environment, which is made when there isn't one."""
     name = _run("git", "rev-parse", "--short=12", f"{commit}^{{commit}}").strip()
     place = ROOT / "target" / "versions" / name
     if not place.exists():

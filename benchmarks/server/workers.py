@@ -1,9 +1,9 @@
-"""``python -m benchmarks.server.workers``: two server workers beside one.
+"""``python -m benchmarks.server.workers``: two server workers against one.
 
 Two tenants send batches, so that the load itself costs little; both forms decide the same events by
 the same definitions, durable when answered.  Rounds alternate, and each pair gives a ratio.  Where
 other work keeps the machine busy, the processor time of a decision says what two free cores would
-give at most.  What handing on a call costs is measured alone (``hop.py``).
+give at most.  The cost of handing on a call is measured alone (``hop.py``).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Each becomes a policy with one clause; clauses with equal entity parts share an entity. The
 data says a window with an empty or missing part counts nothing, which is ``skip``.
 
-What differs from the published form: slugs have hyphens for underscores.
+One thing differs from the published form: slugs have hyphens instead of underscores.
 """
 
 from __future__ import annotations

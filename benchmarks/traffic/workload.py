@@ -1,6 +1,6 @@
 """The events and rules that every benchmark runs on.
 
-They come from the shared traffic data beside the repository when it is there, else from
+They come from the shared traffic data next to the repository when it is there, else from
 the bundled samples and a small set of generated rules; :attr:`Workload.origin` says which.
 """
 
@@ -24,7 +24,7 @@ Event: TypeAlias = dict[str, Any]
 Tree: TypeAlias = list[Any]
 
 TRAFFIC = Path(__file__).parents[3] / "shared" / "data" / "traffic"
-"""The place of the shared traffic data, if it has been put beside the repository."""
+"""The place of the shared traffic data, if it has been put next to the repository."""
 
 SAMPLE_STEP = 60
 """One event in this many of the shared traffic is in the sample: about 4,000 of them."""

@@ -52,11 +52,11 @@ class RuleSet:
     def with_changes(self, bundle: bytes, removed: Sequence[str]) -> RuleSet:
         """The set without some programs, and with those of a bundle in place of others.
 
-        Only the programs of the bundle count. What did not change is shared.
+        Only the programs of the bundle count. Unchanged programs are shared.
 
         Raises:
             CanonicalFormError: the bundle is malformed.
-            KeyError: there is no program of an id to remove.
+            KeyError: a program to remove doesn't exist.
         """
 
     def evaluate(self, index: int, context: Context) -> Any:
@@ -65,7 +65,7 @@ class RuleSet:
         Raises:
             EvaluationError: the evaluation ended in an error.
             EventError: the event is refused.
-            IndexError: there is no program of this number.
+            IndexError: the program of this number doesn't exist.
         """
 
     def outcome(
@@ -75,7 +75,7 @@ class RuleSet:
 
         Raises:
             EventError: the event is refused.
-            IndexError: there is no program of this number.
+            IndexError: the program of this number doesn't exist.
         """
 
     def match(self, context: Context, errors: bool = False) -> Matches:
@@ -93,14 +93,14 @@ class RuleSet:
         """As :meth:`match` for each; a refused event has its error in its place."""
 
     def stats(self) -> dict[str, Any]:
-        """What the index is made of."""
+        """The figures of the index, by name."""
 
     def prepare(self, context: Mapping[str, Any] | bytes, events: Strictness = ...) -> Prepared:
         """Encode an event once.
 
         Raises:
             EventError: the event is refused, by its form or by what ``events`` takes.
-            ValueError: there is no such strictness.
+            ValueError: the strictness doesn't exist.
         """
 
 @final
@@ -155,7 +155,7 @@ class Engine:
 
     Raises:
         CanonicalFormError: the bundle is malformed.
-        ValueError: a database is none.
+        ValueError: a database is invalid.
     """
 
     def __new__(
@@ -300,8 +300,8 @@ class Engine:
     def with_change(self, change: bytes) -> Engine | None:
         """As :meth:`with_definitions`, by the JSON of ``policy.definitions.bundle.change``.
 
-        What did not change is shared with this engine.  None where changes have left so much
-        behind that all is better made anew.
+        Unchanged parts are shared with this engine.  None if changes have left so much behind
+        that all is better made anew.
 
         Raises:
             CanonicalFormError: the change is malformed, or one of other definitions.
@@ -311,7 +311,7 @@ class Engine:
         """How many rules of the index changed since its base was built."""
 
     def rebuild(self) -> None:
-        """Build one index of all; decisions go on beside it, and use it when it is ready."""
+        """Build one index of all; decisions go on meanwhile, and use it when it is ready."""
 
     def freeze(self) -> Frozen:
         """A copy of the state, made at once."""
@@ -357,7 +357,7 @@ class Engine:
 
 @final
 class ProofKeys:
-    """What reads the proofs of a tenant's challenges; ``tidegate.policy.proofs`` is the definition.
+    """A reader of the proofs of a tenant's challenges, defined by ``tidegate.policy.proofs``.
 
     Args:
         tenant: its id, 16 bytes.
@@ -441,7 +441,7 @@ _BlockColumns: TypeAlias = tuple[
 
 @final
 class LearnedNames:
-    """What a part of the log has of one tenant's captured names.
+    """The captured names of one tenant in a part of the log.
 
     Args:
         known: the names known before.
@@ -465,7 +465,7 @@ class LearnedNames:
     def rows(self, stored: Sequence[tuple[str, bytes]]) -> str:
         """Rows as JSON arrays: name, type, example, events that have it, sketch of its values in
         hexadecimal, when it was last seen.  The first has no name and counts the events; without
-        events there is no row.
+        events it is missing too.
 
         Args:
             stored: names with their sketches of before, which are counted in.
@@ -473,7 +473,7 @@ class LearnedNames:
 
     @staticmethod
     def distinct(sketch: bytes) -> int | None:
-        """An estimate of the number of values in a sketch; None where it is none."""
+        """An estimate of the number of values in a sketch; None where it is invalid."""
 
 @final
 class PlainForm(Generic[_T]):
@@ -510,7 +510,7 @@ class Redactor:
             one that begins with ``!`` names members that hold none.
         key: what the hashes are made with.
         read: members of an event, each by the names on the way to it. Of members that have names of
-            their own only these are kept, as far as they are no secrets. None keeps all.
+            their own only these are kept, as far as they aren't secrets. None keeps all.
 
     Raises:
         ValueError: the patterns are too large together.
@@ -523,14 +523,14 @@ class Redactor:
         """The event without its secrets, as compact JSON.
 
         Raises:
-            EventError: the body is no strict JSON object within the limits of an event.
+            EventError: the body isn't a strict JSON object within the limits of an event.
         """
 
     def link(self, text: str) -> str:
         """A path or URL without its secrets."""
 
     def text(self, name: str, text: str) -> str:
-        """A text that stood under a name which is no secret, without its secrets."""
+        """A text that stood under a name which isn't a secret, without its secrets."""
 
     def secret(self, name: str, text: str) -> str:
         """The hash that replaces a secret; a value that is such a hash already stays as it is."""
@@ -553,7 +553,7 @@ def count_log(index: bytes, first: int) -> tuple[list[tuple[int, bytes, str]], s
         challenge, block, errors, time of the last match or null, of the last receipt.
 
     Raises:
-        ValueError: the index is none.
+        ValueError: the index is invalid.
     """
 
 def write_rows(

@@ -5,7 +5,7 @@ TidegateError
 ├── EvaluationError     an evaluation ended in an error; .code, .span
 ├── EventError          an event was refused; .pointer, .offset
 ├── DefinitionsError    a definitions document was refused; .diagnostics
-├── CanonicalFormError  JSON is no canonical tree or rule set; .pointer
+├── CanonicalFormError  JSON isn't a canonical tree or rule set; .pointer
 ├── SettingsError       a setting cannot be used; .setting, .value, .source
 ├── SnapshotError       a saved state could not be read
 ├── EffectsError        recorded effects could not be read; .position
@@ -116,7 +116,7 @@ class SettingsError(TidegateError):
     Args:
         reason: what is wrong with its value, and which values are allowed.
         setting: its name, as in the settings file; empty if the file itself is meant.
-        value: as it was read; None if it is a secret, or there is none.
+        value: as it was read; None if it is missing, or a secret.
         source: where it was read; empty if unknown.
     """
 

@@ -43,7 +43,7 @@ class Limits:
 
 DEFAULT = Limits()
 REGEX_SUBJECT_BYTES = 16 * 1024
-"""A match reads no more of its subject than this."""
+"""A match reads at most this much of its subject."""
 CLOCK_TOLERANCE = 300 * 1_000_000_000
 """Nanoseconds that an event may be ahead of the time it was received, since clocks differ."""
 MAX_THRESHOLD = 10_000

@@ -322,7 +322,7 @@ def compare(left: Any, right: Any) -> int | None:
 
     Integers compare exactly. An integer compared with a double counts as the nearest double (ties
     to even), as in published engines, so 2**63 - 1 is not below 2.0**63, though unequal to it.
-    Strings compare by code points, bytes by bytes, false before true. None if there is no order:
+    Strings compare by code points, bytes by bytes, false before true. None if there isn't an order:
     one is NaN.
 
     Raises:

@@ -2,7 +2,7 @@
 //! returns the time for which the thread was running.
 //!
 //! `benchmarks/goals/in_turn.py` builds it, gives it the bytes that the package's own rule set
-//! and engine are made of, and times calls from Python beside it. Both run in one process: two
+//! and engine are made of, and times calls from Python next to it. Both run in one process: two
 //! processes differ more by chance than a call takes.
 
 #![cfg(feature = "python")]
@@ -99,7 +99,7 @@ impl Decisions {
     }
 }
 
-/// What the expressions need of the patterns for user agents; kept until the process ends.
+/// The patterns for user agents that the expressions need; kept until the process ends.
 fn user_agents(layout: &Layout, patterns: &[u8]) -> PyResult<Option<&'static UserAgents>> {
     if !layout.reads_user_agent_data() {
         return Ok(None);

@@ -1,4 +1,4 @@
-/** What concerns the operator: theme, refresh, a link to the page, shortcuts, and the way out. */
+/** The menu of the operator: theme, refresh, a link to the page, shortcuts, and the way out. */
 
 import { useState } from "preact/hooks";
 import { api, queries } from "../api/client";

@@ -20,7 +20,7 @@ const OTHER = "other";
 
 export function OverrideDialog(props: {
   kind: Kind;
-  /** Who can be chosen; an address or a network can also be typed. */
+  /** The targets that can be chosen; an address or a network can also be typed. */
   targets: readonly Target[];
   onClose: () => void;
   onDone: (made: Schemas["Override"]) => void;

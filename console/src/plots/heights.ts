@@ -1,4 +1,4 @@
-/** What a plot draws: series over time, and how high each is drawn. */
+/** The contents of a plot: series over time, and how high each is drawn. */
 
 export type SeriesName = "allow" | "monitor" | "challenge" | "block" | "matched" | "looked_at";
 export type Scale = "count" | "share" | "log";

@@ -1,4 +1,4 @@
-/** What an entry of the audit says, as a sentence after the name of its author. */
+/** The text of an audit entry, as a sentence after the name of its author. */
 
 import type { Schemas } from "../api/client";
 import { text } from "../text/en";

@@ -77,7 +77,7 @@ class Remote:
             revision: the revision that the object must have.
 
         Raises:
-            RemoteError: there is none, or it is an error.
+            RemoteError: the response is missing, or is an error.
         """
         return self._answer(method, path, body, media, revision)[0]
 

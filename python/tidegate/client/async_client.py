@@ -141,7 +141,7 @@ class AsyncClient:
         Raises:
             ServiceError: the service rejects the key or the request, in every fail mode: a visitor
                 must not be able to choose the fallback.
-            ClientError: there is no decision, and the fail mode is ``raise``.
+            ClientError: no decision came, and the fail mode is ``raise``.
             EventError: the event has an unknown member, cannot be written as JSON, or is rejected
                 by the service (then an ``InvalidEventError``).
         """

@@ -127,7 +127,7 @@ class Batcher:
 
     @property
     def is_closed(self) -> bool:
-        """Whether no more events are accepted."""
+        """Whether events are no longer accepted."""
         return self._is_closed
 
     def start(self) -> None:
@@ -148,7 +148,7 @@ class Batcher:
             )
 
     def offer(self, event: EncodedEvent) -> bool:
-        """Queue an event; False if there is no room.
+        """Queue an event; False if the queue is full.
 
         Raises:
             ClientClosedError: the client was closed.
@@ -201,7 +201,7 @@ class Batcher:
         return self.counts()
 
     async def close(self, timeout: float) -> DeliveryCounts:
-        """Accept no more events, flush, and give up the rest when the time is over."""
+        """Stop accepting events, flush, and give up the rest when the time is over."""
         with self._lock:
             self._is_closed = True
         async with self._settled:

@@ -3,7 +3,7 @@
 ClientError
 ├── UnreachableError        no answer came: refused, cut, name not found, TLS not valid
 │   └── TimedOutError       no answer came in time
-├── UnexpectedAnswerError   an answer that is none of the service: a redirect, a strange body
+├── UnexpectedAnswerError   an answer that isn't the service's: a redirect, a strange body
 ├── ServiceError            the service refused, with a problem document
 │   ├── BadRequestError         400, and what has no class of its own
 │   ├── AuthenticationError     401
@@ -59,14 +59,14 @@ class ClientError(TidegateError):
 
 
 class UnreachableError(ClientError):
-    """There was no response."""
+    """No response came."""
 
     code = "unreachable"
     is_transient = True
 
 
 class TimedOutError(UnreachableError):
-    """There was no response in time."""
+    """No response came in time."""
 
     code = "timed-out"
 

@@ -22,7 +22,7 @@ class RuntimeDecision(Decision):
     """The decision on one request.
 
     ``is_fallback`` means that the service did not decide: the fail mode did, because of ``error``.
-    Then there is no ``decision_id``, and ``reason`` is ``fail-open`` or ``fail-closed``.
+    Such a result has no ``decision_id``, and ``reason`` is ``fail-open`` or ``fail-closed``.
     """
 
     idempotency_key: str

@@ -69,7 +69,7 @@ class Transport:
         """Make one attempt at one call; the caller limits its time.
 
         Raises:
-            UnreachableError: there was no complete response.
+            UnreachableError: no complete response came.
             UnexpectedAnswerError: the response is too large.
         """
         return await self.send("POST", path, {"content-type": content_type}, body)
@@ -92,7 +92,7 @@ class Transport:
             most: most bytes of the response, as it is sent.
 
         Raises:
-            UnreachableError: there was no complete response.
+            UnreachableError: no complete response came.
             UnexpectedAnswerError: the response is too large.
         """
         request = httpx2.Request(

@@ -81,7 +81,7 @@ class Boundary:
     """Carries out decisions, and the configured fail mode if one is missing.
 
     Args:
-        fail_open: whether a visitor passes if there is no decision.
+        fail_open: whether a visitor passes without a decision.
     """
 
     fail_open: bool
@@ -100,7 +100,7 @@ class Boundary:
         return reply
 
     def failed(self, visit: Visit, error: Exception) -> Reply | None:
-        """The response if there is no decision."""
+        """The response without a decision."""
         if isinstance(error, _OF_THE_REQUEST):
             return problem(visit, "request-refused")
         is_open = self.fail_open and not isinstance(error, _OF_THE_KEY)

@@ -92,7 +92,7 @@ class Inquiry:
         return self._told(boundary.decided(self.visit, decision)) or _ALLOWED
 
     def failed(self, boundary: Boundary, error: Exception) -> Reply:
-        """The response if there is no decision."""
+        """The response without a decision."""
         return self._told(boundary.failed(self.visit, error), is_failure=True) or _ALLOWED
 
     def _told(self, reply: Reply | None, *, is_failure: bool = False) -> Reply | None:
@@ -120,7 +120,7 @@ def read_inquiry(method: str, path: str, query: str, headers: Sequence[tuple[str
         headers: names in lower case, values one character per byte.
 
     Raises:
-        UnclearInquiryError: there is no address, more than one, or one with more than one reading.
+        UnclearInquiryError: the address is missing, there are several, or it has several readings.
     """
     try:
         if path != PATH:

@@ -29,7 +29,7 @@ class Options(TypedDict, Generic[Request], total=False):
     An error in a hook is raised like one of the application.
 
     Attributes:
-        fail_open: whether a request passes if there is no decision; otherwise the response is 502.
+        fail_open: whether a request passes without a decision; otherwise the response is 502.
             If the service rejects the key, nothing passes.
         trusted_proxies: addresses and networks with a trusted ``x-forwarded-for`` and
             ``x-forwarded-proto``; ``unix`` for peers on a Unix socket.
@@ -111,7 +111,7 @@ class Guard(Generic[Request]):
         return self._kept(self._boundary.decided(visit, decision))
 
     def failed(self, request: Request, visit: Visit, error: Exception) -> Reply | None:
-        """The response if there is no decision."""
+        """The response without a decision."""
         if self._on_decision is not None:
             self._on_decision(request, None)
         return self._kept(self._boundary.failed(visit, error))
@@ -124,7 +124,7 @@ class Guard(Generic[Request]):
         """The event that reports the application's response; None if it isn't reported.
 
         Args:
-            event: the event decided on; None if there was no decision.
+            event: the event decided on; None without a decision.
             status: status of the application's response.
         """
         if event is None or status not in self._outcomes:

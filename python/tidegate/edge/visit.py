@@ -121,7 +121,7 @@ class Visit:
 
     @property
     def proof(self) -> str | None:
-        """The proof in the query; None if there is none, or it can't be one."""
+        """The proof in the query; None if there isn't one, or it can't be one."""
         if len(self.proofs) == 1 and _PROOF.fullmatch(self.proofs[0]):
             return self.proofs[0]
         return None

@@ -1,4 +1,4 @@
-"""The client of an event: its address, or why there is none (docs/fields.md, "Addresses")."""
+"""The client of an event: its address, or why it has none (docs/fields.md, "Addresses")."""
 
 from __future__ import annotations
 

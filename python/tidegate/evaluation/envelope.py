@@ -39,7 +39,7 @@ class Envelope:
     """The event's members about the event itself; None for an absent one.
 
     ``empty``: neither ``request`` nor ``fields`` has a non-null member. ``unknown`` is the path of
-    the first unknown member of the event or of its ``request``; None if there is none.
+    the first unknown member of the event or of its ``request``; None if there isn't one.
     """
 
     idempotency_key: str | None

@@ -49,7 +49,7 @@ class Block:
     """Decisions made together, as ``Calls.decide`` hands them over.
 
     Attributes:
-        answers: the answer to each call; None where there is no decision.
+        answers: the answer to each call; None without a decision.
         failures: the calls whose events were refused, by their number.
         count: the number of decisions.
         first_id: of the first decision, 16 bytes; zeros without any, as the last.

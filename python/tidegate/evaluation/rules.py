@@ -236,7 +236,7 @@ class ReferenceRules:
         return answers
 
     def stats(self) -> dict[str, Any]:
-        """As for the native evaluator. There is no index, so every rule is evaluated."""
+        """As for the native evaluator. Without an index, every rule is evaluated."""
         return {
             "rules": len(self._ids),
             "conditions": 0,

@@ -14,7 +14,7 @@ _AGENT = "tidegate"
 
 
 class FetchError(TidegateError):
-    """There is no answer that can be used.
+    """No usable answer came.
 
     Attributes:
         code: one of the stable codes that ``tidegate explain-code`` knows.

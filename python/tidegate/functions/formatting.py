@@ -46,7 +46,7 @@ def format_string(template: str, arguments: list[Any], *, limit: int) -> str:
 
     ``invalid_argument`` for an unknown clause, a precision out of range, or an argument
     its clause does not take; ``index_out_of_range`` when arguments run out;
-    ``invalid_utf8`` for bytes that are no UTF-8.
+    ``invalid_utf8`` for bytes that aren't UTF-8.
     """
     text, at, used = BoundedText(limit), 0, 0
     while (percent := template.find("%", at)) >= 0:

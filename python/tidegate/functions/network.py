@@ -35,7 +35,7 @@ def _in_any(address: Address, networks: list[Network]) -> bool:
 
 
 def _address(value: Address | str) -> Address:
-    """The address itself, or the one in a text; ``invalid_argument`` if there is none."""
+    """The address itself, or the one in a text; ``invalid_argument`` if there isn't one."""
     address = parse_address(value) if isinstance(value, str) else value
     if address is None:
         raise failures.invalid_argument("the text is no address")
@@ -56,7 +56,7 @@ def _network(value: Network | str) -> Network:
 def ip(text: str) -> Address:
     """``ip("192.0.2.1")``; ``::ffff:c000:201`` is the IPv4 address.
 
-    ``invalid_argument`` for what is no address, for a zone, and for dots within IPv6.
+    ``invalid_argument`` for what isn't an address, for a zone, and for dots within IPv6.
     """
     return _address(text)
 
@@ -71,7 +71,7 @@ def is_ip(text: str) -> bool:
 def is_canonical(text: str) -> bool:
     """``ip.isCanonical("2001:DB8::1") == false``: whether an address is written as RFC 5952 has it.
 
-    ``invalid_argument`` for what is no address.
+    ``invalid_argument`` for what isn't an address.
     """
     return str(_address(text)) == text
 
@@ -150,8 +150,8 @@ def is_cidr(text: str) -> bool:
 
 @overload("net.CIDR.containsIP(net.IP) -> bool", "net.CIDR.containsIP(string) -> bool")
 def contains_ip(network: Network, address: Address | str) -> bool:
-    """``cidr("192.0.2.0/24").containsIP("192.0.2.7")``; ``invalid_argument`` for a text that is
-    no address; families never contain one another."""
+    """``cidr("192.0.2.0/24").containsIP("192.0.2.7")``; ``invalid_argument`` for a text that isn't
+    an address; families never contain one another."""
     return contains(network, _address(address))
 
 
@@ -159,7 +159,7 @@ def contains_ip(network: Network, address: Address | str) -> bool:
 def contains_cidr(network: Network, other: Network | str) -> bool:
     """``cidr("10.0.0.0/8").containsCIDR("10.1.0.0/16")``; a network contains itself.
 
-    Host bits are ignored; ``invalid_argument`` for a text that is no network.
+    Host bits are ignored; ``invalid_argument`` for a text that isn't a network.
     """
     inner = _network(other)
     return network.network.prefixlen <= inner.network.prefixlen and contains(network, inner.ip)
@@ -202,8 +202,8 @@ def in_ip_range(address: Address | str, ranges: str | list[Any]) -> bool:
     """``inIpRange(request.client_ip, ["192.0.2.0/24", "2001:db8::1"])``.
 
     Each range is an address or a network, host bits ignored.  False for a text that is
-    no address.  All ranges are read first: ``invalid_argument`` when one is no range,
-    ``no_such_overload`` when one is no string.
+    an address.  All ranges are read first: ``invalid_argument`` when one isn't a range,
+    ``no_such_overload`` when one isn't a string.
     """
     texts = [ranges] if isinstance(ranges, str) else strings_in(ranges)
     networks = []
@@ -220,9 +220,9 @@ def in_ip_range(address: Address | str, ranges: str | list[Any]) -> bool:
 def in_list(subject: Address | str, name: str, *, lists: Mapping[str, NamedList]) -> bool:
     """``request.client_ip.inList("scanners")``: whether a named list of the tenant has it.
 
-    A list of kind ``ip`` holds addresses and networks; a text that is no address is in
+    A list of kind ``ip`` holds addresses and networks; a text that isn't an address is in
     none.  In a list of kind ``string`` an address stands as its canonical text.
-    ``invalid_argument`` when there is no such list.
+    ``invalid_argument`` when the list doesn't exist.
     """
     named = lists.get(name)
     if named is None:

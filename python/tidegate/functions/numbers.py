@@ -40,7 +40,7 @@ def greatest(*values: Any) -> Any:
     """``math.greatest(1, 2.5, 2u) == 2.5``; also of one list.
 
     Of equal ones the first is returned, in its own kind.  ``invalid_argument`` for an
-    empty list and for NaN among several; ``no_such_overload`` for what is no number.
+    empty list and for NaN among several; ``no_such_overload`` for what isn't a number.
     """
     return _extreme(values, 1)
 

@@ -72,7 +72,7 @@ def or_value(optional: OptionalValue, other: Any) -> Any:
 def unwrap(optionals: list[Any]) -> list[Any]:
     """``[optional.of(1), optional.none()].unwrapOpt() == [1]``.
 
-    ``no_such_overload`` when an element is no optional.
+    ``no_such_overload`` when an element isn't an optional.
     """
     if not all(isinstance(element, OptionalValue) for element in optionals):
         raise failures.no_such_overload("every element must be an optional")

@@ -77,7 +77,7 @@ def _taken(text: str, span: Span | None) -> str:
 def extract(subject: str, pattern: str) -> OptionalValue:
     """``regex.extract("item-A", "item-(\\\\w+)").value() == "A"``: the group of the first match.
 
-    The whole match when the pattern has no group.  Empty when there is no match, and when
+    The whole match when the pattern has no group.  Empty when there isn't a match, and when
     there is a group that is empty or took no part.  ``invalid_argument`` for a pattern
     with more than one group.
     """

@@ -232,7 +232,7 @@ def split(text: str, separator: str, parts: int = -1) -> list[str]:
 
 @overload("list(string).join() -> string", "list(string).join(string) -> string")
 def join(elements: list[Any], separator: str = "", *, limit: int) -> str:
-    """``["a", "b"].join("-") == "a-b"``; ``no_such_overload`` when an element is no string."""
+    """``["a", "b"].join("-") == "a-b"``; ``no_such_overload`` when an element isn't a string."""
     strings = strings_in(elements)
     length = sum(map(utf8_length, strings)) + max(0, len(strings) - 1) * utf8_length(separator)
     if length > limit:

@@ -151,7 +151,7 @@ def parse_zone(name: str) -> tzinfo:
     Names are compared with their case; ``UTC`` is one.  Offsets reach 23:59.
 
     Raises:
-        EvaluationError: ``invalid_argument`` when there is no such zone.
+        EvaluationError: ``invalid_argument`` when the zone doesn't exist.
     """
     offset = _OFFSET.fullmatch(name)
     if offset:

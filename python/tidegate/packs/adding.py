@@ -32,7 +32,7 @@ def added(
         enforce: whether the pack decides at once.
 
     Raises:
-        PackError: there is no such slot, the document has its action already, or an object of the
+        PackError: the slot doesn't exist, the document has its action already, or an object of the
             document has a slug of the pack.
     """
     made = dict(document)

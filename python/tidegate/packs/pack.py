@@ -119,7 +119,7 @@ def bundled_pack(name: str) -> Pack:
     """A pack that comes with Tidegate.
 
     Raises:
-        PackError: there is no such pack.
+        PackError: the pack doesn't exist.
     """
     if name not in BUNDLED:
         meant = nearest(name, BUNDLED)

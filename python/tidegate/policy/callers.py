@@ -64,7 +64,7 @@ class Request:
 
     @property
     def agent(self) -> str:
-        """The user agent; empty if there is none."""
+        """The user agent; empty if there isn't one."""
         return self.headers.get("user-agent", "")
 
 

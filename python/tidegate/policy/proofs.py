@@ -55,7 +55,7 @@ class Client:
     """The client that solved a challenge, as far as the proof is bound to it.
 
     Args:
-        network: the address's /24 or /48, as text; None if there is none.
+        network: the address's /24 or /48, as text; None if there isn't one.
         agent: 16 bytes, the keyed hash of the user agent.
     """
 
@@ -84,7 +84,7 @@ class ChallengeContext:
     """The parts of the request that a challenge needs, and that nobody else may read.
 
     Args:
-        return_url: the exact text, including secrets; None if there is none.
+        return_url: the exact text, including secrets; None if there isn't one.
         client: the challenged client.
     """
 

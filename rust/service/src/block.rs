@@ -310,7 +310,7 @@ impl Text<'_> {
             self.write_challenge(out, outcome);
             return None;
         }
-        // Not a challenge, so there is no URL that the caller needs unredacted.
+        // Not a challenge, so there isn't a URL that the caller needs unredacted.
         write_answer(out, outcome.decision, None);
         let known = start..out.len();
         self.write_decision_id(out);

@@ -93,7 +93,7 @@ def _begin(call: Call, operator: operators.Operator) -> wire_operators.AccessTok
 
 
 def _claim(call: Call, operator: operators.Operator) -> None:
-    """Give the operator the roles that waited for their address; usually there are none."""
+    """Give the operator the roles that waited for their address, usually none."""
     with call.app.store.read() as connection:
         if not memberships.is_invited(connection, operator.email):
             return

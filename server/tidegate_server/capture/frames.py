@@ -84,7 +84,7 @@ class _Place(NamedTuple):
 
 
 def read_frame(frame: Frame) -> Segment | None:
-    """The segment in a frame; None if there is none."""
+    """The segment in a frame; None if there isn't one."""
     content, direction, has_checksum = frame
     place = _find(content)
     if place is None or len(content) < place.start + 20:

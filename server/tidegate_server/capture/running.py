@@ -26,7 +26,7 @@ WAIT_SECONDS = 10.0
 
 
 class Sends(Protocol):
-    """Accepts events; False if there is no room."""
+    """Accepts events; False if the queue is full."""
 
     def send(self, event: dict[str, Any], /) -> bool: ...
 
@@ -42,7 +42,7 @@ class Capture:
         parse: reads a line of an access log; raises ValueError if it can't.
         is_over: polled to end the capture.
         missing: called with the reason if an access log cannot be opened.
-        waits: called once if there is no request soon after the start.
+        waits: called once if no request comes soon after the start.
     """
 
     settings: CaptureSettings

@@ -32,8 +32,8 @@ class Turnstile:
     """The provider ``turnstile``.
 
     Args:
-        site_key: the widget's public key; empty if there is none.
-        secret: the secret key; empty if there is none.
+        site_key: the widget's public key; empty if there isn't one.
+        secret: the secret key; empty if there isn't one.
         verify_url: the URL that checks solutions.
         hostname: host of our pages; solutions from other hosts are invalid. Empty allows any.
     """
@@ -75,7 +75,7 @@ class Turnstile:
         """The response of the call.
 
         Raises:
-            ProviderUnavailableError: there is none, or it says that the call itself was wrong.
+            ProviderUnavailableError: none came, or it says that the call itself was wrong.
         """
         form = {"secret": self._secret, "response": solution, "idempotency_key": str(uuid4())}
         if address:

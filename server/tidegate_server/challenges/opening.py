@@ -144,7 +144,7 @@ def _decision(
     """Return the challenge's tenant and decision: recorded, or from the ticket in the URL.
 
     Raises:
-        NotFoundError: there is no such decision.
+        NotFoundError: the decision doesn't exist.
     """
     try:
         found = decisions.find_of_any(connection, challenge_id)

@@ -55,7 +55,7 @@ def challenge(
 
     Args:
         target: the visitor's destination afterwards, if any.
-        wait_seconds: of the method without JavaScript; 0 if there is none.
+        wait_seconds: of the method without JavaScript; 0 if there isn't one.
         is_manual: whether the visitor starts it.
         alert: the text about the previous failure.
         alert_seconds: for that text.

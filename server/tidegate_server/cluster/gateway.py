@@ -20,7 +20,7 @@ class Bounds:
 
     Attributes:
         time: when a call is rejected, whatever its state.
-        hold: how long a call waits while there is no owner to ask.
+        hold: how long a call waits for an owner to ask.
         ask_again: how long an owner may leave calls without an outcome.
         backoff: wait between two attempts at an owner that rejects calls.
         calls: most calls held at once; further ones are rejected.
@@ -123,7 +123,7 @@ class Gateway:
         """Set the owner; if it has changed, the next turn sends the calls that wait.
 
         Args:
-            owner: the member; None while there is none.
+            owner: the member; None while there isn't one.
         """
         if owner != self._owner:
             for held in self._waiting.values():

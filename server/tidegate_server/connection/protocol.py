@@ -212,7 +212,7 @@ class Protocol(HttpToolsProtocol):
         return True
 
     def pause_writing(self) -> None:
-        """Take no more calls from a caller that doesn't read its answers."""
+        """Stop taking calls from a caller that doesn't read its answers."""
         super().pause_writing()
         self.flow.pause_reading()
 

@@ -197,7 +197,7 @@ class Application:
 
         Args:
             key: the header.
-            client: the caller, if there is no key.
+            client: the caller, for a call without a key.
 
         Raises:
             Problem: ``unauthenticated``, ``rate-limited``.

@@ -60,7 +60,7 @@ class Call:
     """The tenant whose API key came with the request, if the route reads one."""
     caller: Caller | None = None
     by: str = ""
-    """Who acts where nobody calls, as the audit names it."""
+    """The actor in the audit, for a change without a caller."""
     role: Role | None = None
     query: Any = None
     body: Any = None

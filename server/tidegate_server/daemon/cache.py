@@ -41,7 +41,7 @@ class Cache:
         return cls(directory, key)
 
     def read(self, name: str) -> bytes | None:
-        """The content of a file, or of its predecessor if it is damaged; None if there is none."""
+        """The content of a file, or of its predecessor if it is damaged; None without either."""
         with self.reading(name) as file:
             return None if file is None else file.read()
 

@@ -84,7 +84,7 @@ class Definitions:
         return cls(Cache.of(home.data, home.api_key), Cache.of(home.cache, home.api_key))
 
     def in_use(self) -> DefinitionSet | None:
-        """The active set; None if there is no readable one."""
+        """The active set; None if there isn't a readable one."""
         found = self.cache.read(_NAME)
         if found is None:
             return None

@@ -136,7 +136,7 @@ class Following:
         """Apply a snapshot, or changes.
 
         Raises:
-            OriginError: there is none.
+            OriginError: it couldn't be fetched.
         """
         if self.cursor is None:
             snapshot = await self.origin.snapshot()

@@ -35,7 +35,7 @@ class OriginError(TidegateError):
     """The service is unreachable, rejects a call, or sent something untrustworthy.
 
     Attributes:
-        status: status of its response; 0 if there is none.
+        status: status of its response; 0 if there isn't one.
         retry_after: seconds it asks to wait.
     """
 
@@ -71,7 +71,7 @@ class Origin:
         """Fetch everything needed to decide.
 
         Raises:
-            OriginError: there is none, or it can't be trusted.
+            OriginError: it can't be fetched, or can't be trusted.
         """
         answer = await self._get("/snapshot", CALL_SECONDS * 4)
         key = self.public_key or _peek_key(answer)

@@ -50,7 +50,7 @@ def write(cache: Cache, saved: Saved, state: Frozen) -> None:
 
 
 def read(cache: Cache, local: LocalTenant) -> Saved | None:
-    """Load the saved state into a tenant and describe it; None if there is no readable one."""
+    """Load the saved state into a tenant and describe it; None if there isn't a readable one."""
     with cache.reading(_NAME) as file:
         if file is None:
             return None

@@ -155,7 +155,7 @@ class Spool:
         return max(0, self._last - self.acknowledged)
 
     def read(self, after: int, most: int) -> Row | None:
-        """The next decisions after a number, up to a limit; None if there are none."""
+        """The next decisions after a number, up to a limit; None if there aren't any."""
 
         def work() -> Row | None:
             found = self._read(after, most)

@@ -109,7 +109,7 @@ class Refresher:
         """See :class:`~tidegate_server.control.app.ListRefresher`.
 
         Raises:
-            NotFoundError: there is no such list.
+            NotFoundError: the list doesn't exist.
             Problem: ``conflict``; the list has no source.
         """
         source = await asyncio.to_thread(self._source, tenant_id, list_id)

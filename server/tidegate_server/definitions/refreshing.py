@@ -1,4 +1,4 @@
-"""What a fetched list does: new entries, or a refusal that is kept and audited. In a worker."""
+"""Writes a fetched list: its new entries, or a refusal that is kept and audited. In a worker."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tidegate_server.control.app import Application
 
 SYSTEM = "system"
-"""Who refreshes lists, in the audit trail."""
+"""The actor that refreshes lists, in the audit trail."""
 CHANGED, UNCHANGED, SUPERSEDED = "changed", "unchanged", "superseded"
 """Outcomes of a refresh; the others are codes of refusals."""
 _MAX_DETAIL = 500
@@ -49,12 +49,12 @@ def key_of(source: ListSource) -> str:
 
 @attrs.frozen(kw_only=True)
 class Fetched:
-    """What a list's source answered.
+    """The response of a list's source.
 
     Attributes:
         source: see :func:`key_of`.
         content: the published bytes.
-        refusal: code and detail, where there are no bytes that can be used.
+        refusal: code and detail, where no bytes can be used.
         requested_by: the operator who asked for the refresh; None if nobody did.
         at_ns: when it was fetched.
     """

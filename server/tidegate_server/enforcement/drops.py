@@ -173,7 +173,7 @@ class Drops:
         return changes
 
     def _until(self, name: str) -> int | None:
-        """The end of the Block on an address or its network; None if there is none."""
+        """The end of the Block on an address or its network; None if there isn't one."""
         blocks = [self._blocked.get(each) for each in (name, _network_of(name))]
         return max((each.until for each in blocks if each and each.until is not None), default=None)
 

@@ -143,7 +143,7 @@ class Enforcing:
         """Apply a snapshot, or changes.
 
         Raises:
-            OriginError: there is none.
+            OriginError: it couldn't be fetched.
         """
         if self._cursor is None or self._follows != "service":
             snapshot = await self._origin.snapshot()

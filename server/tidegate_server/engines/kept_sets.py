@@ -52,7 +52,7 @@ def keep(store: Records, place: Place, made: CompiledSet) -> None:
 
 
 def find(connection: Connection, place: Place) -> CompiledSet | None:
-    """Return the kept set of these very definitions, without a sample; None if there is none."""
+    """Return the kept set of these very definitions, without a sample; None if there isn't one."""
     body = compiled_sets.find(connection, place)
     if body is None:
         return None

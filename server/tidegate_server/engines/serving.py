@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Serving(Deciding):
-    """What a service needs of an engine besides decisions."""
+    """The operations that a service needs of an engine in addition to decisions."""
 
     def serve(
         self,

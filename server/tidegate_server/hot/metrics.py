@@ -48,7 +48,7 @@ class Shown(Enum):
 
 @attrs.frozen
 class Figures:
-    """Who may see figures.
+    """The access to figures.
 
     Attributes:
         public: the figures shown without a credential: ``none``, ``health`` or ``all``.

@@ -34,7 +34,7 @@ def answered_as(answer: Any, *bodies: Any) -> None:
 
 
 def answer_of(body: Any) -> Any:
-    """Return the answer class of objects written as ``body``; None if there is none."""
+    """Return the answer class of objects written as ``body``; None if there isn't one."""
     return _ANSWERS.get(body)
 
 
@@ -212,7 +212,7 @@ class _Walk:
 
 
 def _from_text(text: str, kind: Any) -> Any:
-    """Parse a parameter's number or bool; each is written in one way, and there is no null."""
+    """Parse a parameter's number or bool; each is written in one way, never as null."""
     if kind is bool:
         return {"true": True, "false": False}.get(text, text)
     if kind is int and _WHOLE.fullmatch(text):

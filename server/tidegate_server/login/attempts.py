@@ -90,7 +90,7 @@ class SlowLane:
             failures: the client's failures; clients with fewer go first.
 
         Raises:
-            Problem: ``rate-limited``; the lane is full of clients that failed no more often.
+            Problem: ``rate-limited``; the lane is full of clients that failed at most as often.
         """
         if len(self._waiting) >= LANE_PLACES:
             last = max(self._waiting, key=lambda each: each.failures)

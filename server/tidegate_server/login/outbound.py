@@ -36,7 +36,7 @@ class Outbound:
         """Return the JSON value at an address.
 
         Raises:
-            LoginRefusedError: there is none, or the address isn't allowed.
+            LoginRefusedError: it is missing, or the address isn't allowed.
         """
         try:
             async with self._client() as client:

@@ -17,7 +17,7 @@ class Profile:
     """The person who logged in, as the provider knows them.
 
     Attributes:
-        email: an address that the provider has verified; None if there is none.
+        email: an address that the provider has verified; None if there isn't one.
     """
 
     issuer: str

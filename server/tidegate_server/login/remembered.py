@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Remembered(Generic[T]):
-    """Fetches a value if there is none, or only an old one; use it only on the event loop.
+    """Fetches a value if there isn't one, or only an old one; use it only on the event loop.
 
     Args:
         fetch: gets the value.
@@ -48,7 +48,7 @@ class Remembered(Generic[T]):
                 was fetched just now.
 
         Raises:
-            LoginRefusedError: there is none.
+            LoginRefusedError: it couldn't be fetched.
         """
         async with self._lock:
             if not self._is_fresh(is_good) and self._may_ask():

@@ -1,6 +1,6 @@
 """Key material: created at the first start, one private file per purpose.
 
-There is no default key.  The start fails on a file that others can read, that belongs to another
+Keys have no default.  The start fails on a file that others can read, that belongs to another
 user, or that contains anything but a key for its purpose.
 """
 

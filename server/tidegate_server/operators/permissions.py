@@ -43,7 +43,7 @@ def may(role: Role, permission: Permission) -> bool:
 
 
 def may_change_membership(role: Role, before: Role | None, after: Role | None) -> bool:
-    """Whether a role may change a membership from one role to another; None is no membership.
+    """Whether a role may change a membership from one role to another; None is a missing one.
 
     Only Owners may grant or remove the Owner role.
     """

@@ -176,7 +176,7 @@ class Forwarding:
         """Set the owner. While nobody owns the partition the last one stays: it may still answer.
 
         Args:
-            owner: its name; empty while there was none.
+            owner: its name; empty while there wasn't one.
             address: as the transport takes it; empty if it isn't known.
             term: of the owner.
             run: of this process, which grows whenever it joins.
@@ -196,7 +196,7 @@ class Forwarding:
         self._schedule()
 
     async def ask(self, asked: Asked) -> Answered:
-        """Return the owner's answer to a request, or a refusal if there is none in time."""
+        """Return the owner's answer to a request, or a refusal if there isn't one in time."""
         if self._is_stopping:
             asked = _at_once(asked) or asked
         gateway = self._hot if is_hot(asked) else self._others

@@ -151,7 +151,7 @@ class Outcomes(msgspec.Struct, array_like=True, frozen=True, tag="outcomes"):
 
 
 class Decided(msgspec.Struct, array_like=True, frozen=True, tag="decided"):
-    """The decisions of hot calls, as nearly every one ends: their answers have no more than a body.
+    """The decisions of hot calls, as nearly every one ends: their answers have only a body.
 
     Attributes:
         ids: of the calls.

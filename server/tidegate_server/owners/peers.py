@@ -87,7 +87,7 @@ async def has_decision(partitions: Mapping[int, Forwarding], decision_id: UUID) 
 
 
 async def question(partition: Forwarding, what: str) -> Any:
-    """Return the reply of a partition's owner to a question; None if there is none."""
+    """Return the reply of a partition's owner to a question; None if there isn't one."""
     asked = Asked("GET", b"/" + quote(what, safe="").encode(), [], b"", None, BETWEEN_OWNERS)
     answered = await partition.ask(asked)
     return orjson.loads(answered.body) if answered.status == HTTPStatus.OK else None

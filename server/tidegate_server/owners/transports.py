@@ -17,7 +17,7 @@ Connect: TypeAlias = "Callable[[str, Callable[[], Link]], Awaitable[object]]"
 """Connects to an address, with the given end of the link.
 
 Raises:
-    OSError: there is no connection.
+    OSError: no connection could be made.
     ValueError: it isn't an address.
 """
 

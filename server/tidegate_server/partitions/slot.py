@@ -25,7 +25,7 @@ class Slot:
         number: its partition.
         paths: paths of all owners' Unix sockets, by partition.
         inbox: this owner's listening socket; the parent holds it too, so calls can connect while
-            there is no owner.
+            there isn't an owner.
         shared: a socket that listens for callers, shared by all workers; None if each has its own
             on the same port.
         port: the port of those sockets.

@@ -100,7 +100,7 @@ class Publisher:
             await self._destination.close()
 
     async def _step(self) -> None:
-        """Send one batch, or wait a moment if there is none."""
+        """Send one batch, or wait a moment if there isn't one."""
         if self._position is None:
             self._position = await asyncio.to_thread(self._begin)
         position, end = self._position, self._committed()

@@ -80,7 +80,7 @@ class Message:
         """Return the value of a header.
 
         Raises:
-            UnverifiableError: there is none.
+            UnverifiableError: it is missing.
         """
         value = self.headers.get(name)
         if value is None:

@@ -9,7 +9,7 @@ StoreError
 │   ├── UnknownOutcomeError nobody can tell whether the work was kept
 │   └── DamagedDatabaseError a page of the database is not what was written
 ├── ConflictError          another object has the name, or refers to the object
-├── NotFoundError          there is no such object
+├── NotFoundError          the object doesn't exist
 ├── StaleRevisionError     the object has changed since it was read
 ├── DamagedLogError        a row of the decision log is not what was written
 ├── UnsafeDatabaseError    the database library or its settings could lose data

@@ -154,7 +154,7 @@ class CommittingStore(ABC):
 
     @abstractmethod
     def _last_row(self, writer: Connection, tenant_id: UUID) -> int:
-        """The first number of a tenant's last row; 0 if there is none."""
+        """The first number of a tenant's last row; 0 if there isn't one."""
 
     @abstractmethod
     def _is_in_transaction(self, writer: Connection) -> bool:

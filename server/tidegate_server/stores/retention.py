@@ -131,7 +131,7 @@ def prune_derived(
 
 
 def newest_seq(connection: Connection, tenant_id: UUID, before_ns: int) -> int:
-    """Number of a tenant's newest decision that is too old, by whole rows; 0 if there is none.
+    """Number of a tenant's newest decision that is too old, by whole rows; 0 if there isn't one.
 
     Args:
         connection: a connection of the store.

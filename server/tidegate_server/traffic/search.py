@@ -74,7 +74,7 @@ class _Searching:
 
     Attributes:
         query: the conditions on the index.
-        programs: the conditions on the event; None if there are none.
+        programs: the conditions on the event; None if there aren't any.
         passed: unreadable entries.
     """
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tidegate_server.stores.objects.definitions import Definition, Kind
 
 FindId: TypeAlias = Callable[["DefinitionKind", str], UUID | None]
-"""Returns the id of the object of a kind with a slug; None if there is none."""
+"""Returns the id of the object of a kind with a slug; None if there isn't one."""
 
 
 @attrs.frozen(kw_only=True)

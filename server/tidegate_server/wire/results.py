@@ -25,8 +25,8 @@ class ResultsQuery(Paging, Period):
 class Counts:
     """Numbers of decisions; for a policy, of decisions in which one of its clauses fired.
 
-    ``allow``, ``challenge``, ``block`` and ``by_others`` add up to ``total``. What the policies
-    challenged and blocked adds up to what the tenant's callers were answered.
+    ``allow``, ``challenge``, ``block`` and ``by_others`` add up to ``total``. The
+    challenges and blocks of all policies add up to those the tenant's callers were answered.
     """
 
     total: int

@@ -110,7 +110,7 @@ class Looked:
 
 @attrs.frozen(kw_only=True)
 class LintFound(Looked):
-    """What definitions say but can't do, and what events show about them."""
+    """Parts of definitions that have no effect, and what events show about the definitions."""
 
     definitions: Annotated[
         tuple[DefinitionFindings, ...],

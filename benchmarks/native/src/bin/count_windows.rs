@@ -1,4 +1,4 @@
-//! What the state alone takes of a decision: nine windows of one entity are counted, for
+//! The part of a decision that the state takes: nine windows of one entity are counted, for
 //! random ones of a million whose keys are given, in batches that are looked up together.
 //! No event is read, nothing is matched, no answer is made. First the nine are of clauses
 //! that count different events, then of clauses that count the same, which share one.

@@ -51,7 +51,7 @@ fn one_by_one(engine: &Engine, events: &[&[u8]]) {
         let _ = black_box(engine.answer(*event, RECEIVED_AT));
         times.push(started.elapsed().as_nanos() as u64);
     }
-    // What comes first finds nothing in the caches.
+    // The first events find nothing in the caches.
     let warm = &mut times[events.len() / 4..];
     warm.sort_unstable();
     let at = |part: f64| warm[((warm.len() - 1) as f64 * part) as usize];

@@ -1,4 +1,4 @@
-//! What one event costs against rule sets, indexed and one rule after another.
+//! The cost of one event against rule sets, indexed and one rule after another.
 //!
 //! ```text
 //! python -m benchmarks.traffic.export DIRECTORY
@@ -9,10 +9,10 @@
 //! each file the set as it is, without the rules that have patterns ("plain"), and both
 //! without those that hold on more than 0.2 % of the events ("low").
 //! Percentiles are nanoseconds an event, in the order of the events, reading and
-//! matching one after the other. Means are of the time the thread was running. What is
-//! compared takes turns, 256 events each. The index of a set is trained on every tenth event. Indexed and linear answers
-//! are compared, and a difference ends the run. Never-seen values and two threads are
-//! measured on whole sets alone, not on their parts.
+//! matching one after the other. Means are of the time the thread was running. The
+//! kinds of work take turns, 256 events each. The index of a set is trained on
+//! every tenth event. Indexed and linear answers are compared, and a difference ends the run.
+//! Never-seen values and two threads are measured on whole sets alone, not on their parts.
 
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects, clippy::indexing_slicing)]
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
@@ -114,7 +114,7 @@ fn unseen(event: &[u8], number: usize) -> Vec<u8> {
     serde_json::to_vec(&event).unwrap()
 }
 
-/// What is done with an event.
+/// The work done with an event.
 type Work<'w> = &'w mut dyn FnMut(&[u8]);
 
 /// Nanoseconds an event of several kinds of work. They take turns, some events each, so that
@@ -312,8 +312,8 @@ impl Set {
     }
 }
 
-/// How many times as many events two threads read and match as one, each with its set. What a
-/// thread remembers it knows from a pass before, as one of a service does.
+/// How many times as many events two threads read and match as one, each with its set. A
+/// thread remembers values from a pass before, as one of a service does.
 fn two_threads(sets: [&Set; 2], events: &[&[u8]]) -> f64 {
     let pass = |set: &Set| {
         let mut arena = Bump::new();

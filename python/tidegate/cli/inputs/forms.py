@@ -182,7 +182,7 @@ def mapped_form(name: str | Path, *, is_csv: bool = False) -> Form:
         is_csv: whether the lines are CSV with a header.
 
     Raises:
-        click.BadParameter: there is no such mapping, or it is invalid.
+        click.BadParameter: the mapping doesn't exist, or it is invalid.
     """
     mapping = preset_or_file(str(name))
     return Form(str(name), lambda: Csv(mapping)) if is_csv else _of_mapping(str(name), mapping)

@@ -143,7 +143,7 @@ def preset_or_file(name: str) -> Mapping:
     """A mapping from a preset's name, or from a file.
 
     Raises:
-        click.BadParameter: there is no such preset or file, or the file doesn't map event members
+        click.BadParameter: the preset or file doesn't exist, or the file doesn't map event members
             to names.
     """
     if name in PRESETS:

@@ -25,7 +25,7 @@ def packs_of(names: Iterable[str], folders: Iterable[str]) -> list[Pack]:
     """Bundled packs by their names, and packs in folders.
 
     Raises:
-        click.UsageError: there is no such pack, or two have the same name.
+        click.UsageError: the pack doesn't exist, or two have the same name.
         PackError: a folder isn't a pack.
     """
     try:

@@ -35,7 +35,7 @@ def refused() -> Iterator[None]:
 
 
 def read_text(path: Path) -> str | None:
-    """The text of a document; None if there is no such file.
+    """The text of a document; None if the file doesn't exist.
 
     Raises:
         click.UsageError: it can't be read.

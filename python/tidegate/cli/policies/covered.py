@@ -54,7 +54,7 @@ class Covered:
 
 
 def percent_of(covered: Sequence[Covered]) -> float:
-    """The share of the clauses of all files that are covered; 100 if there are none."""
+    """The share of the clauses of all files that are covered; 100 if there aren't any."""
     clauses = [clause for each in covered for clause in each.clauses]
     number = sum(each.is_covered for each in clauses)
     return 100 * number / len(clauses) if clauses else 100.0

@@ -86,7 +86,7 @@ def read_arrivals(source: Source, limit: int) -> tuple[list[Arrival], Counter[st
 
     Args:
         source: the events.
-        limit: read no more than this number.
+        limit: read at most this number.
     """
     arrivals: list[Arrival] = []
     refused: Counter[str] = Counter()

@@ -107,7 +107,7 @@ def _credentials(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _end(text: str, start: int, after: int, anchor: str) -> tuple[int, int] | None:
-    """Where the credentials after an anchor begin and end; None if there are none."""
+    """Where the credentials after an anchor begin and end; None if there aren't any."""
     if anchor == _PEM:
         return _pem(text, start, after)
     if anchor in _JWT_STARTS:

@@ -378,7 +378,7 @@ _LOOKED_AT: dict[tuple[str, bool], Callable[[Sequence[Size], Size], int]] = {
     ("flatten", True): lambda sizes, result: sizes[0].count + result.count,
     ("lists.range", False): lambda _sizes, result: result.count,
 }
-"""What functions look at, in addition to their arguments and results (rule 10)."""
+"""The work of functions in addition to their arguments and results (rule 10)."""
 
 
 def _last(_node: checked.Call, sizes: Sequence[Size]) -> Size:

@@ -134,7 +134,7 @@ class Expressions:
         self._before = {}
 
     def _known_before(self, text: str, use: Use) -> CheckedExpression | None:
-        # An action is named by `actions.SLUG`, a list in one of few functions; there is no other
+        # An action is named by `actions.SLUG`, a list in one of few functions; there isn't another
         # way.
         if "actions" in text and self.names.actions != self._names_before.actions:
             return None

@@ -38,7 +38,7 @@ class NodeCount:
             offset: the name's offset.
 
         Returns:
-            None if there is no such member.
+            None if the member doesn't exist.
 
         Raises:
             UnreadableDocumentError: too many mistakes.

@@ -51,7 +51,7 @@ class Expected:
         return self.kind == "scalar" and self.types == (str,) and self.checked is None
 
     def member(self, name: str) -> Expected | None:
-        """The value of a member; None if there is no such member."""
+        """The value of a member; None if the member doesn't exist."""
         if self.kind == "any":
             return self
         return self.item if self.kind == "free" else self.members.get(name)

@@ -1,7 +1,7 @@
 """A document as a tree of nodes that know their position in the text.
 
 ``yaml_text``, ``json_text`` and ``plain_data`` create it; ``reader`` interprets it. Offsets are
-code points from the start of the text, None if there was no text.
+code points from the start of the text, None if there wasn't a text.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ class Coverage:
 
     @property
     def percent(self) -> float:
-        """The share of clauses that are covered; 100 if there are none."""
+        """The share of clauses that are covered; 100 if there aren't any."""
         covered = sum(each.is_covered for each in self.clauses.values())
         return 100 * covered / len(self.clauses) if self.clauses else 100.0
 

@@ -10,7 +10,7 @@ class StepExplanation:
     """One node's value: the text of the node, and its result.
 
     ``start`` and ``end`` count code points of the expression's text. ``type`` is of the value; None
-    where there is none. A node that was not ``reached`` was not evaluated; such nodes come last.
+    where there isn't one. A node that was not ``reached`` was not evaluated; such nodes come last.
     """
 
     text: str

@@ -50,7 +50,7 @@ class Later:
     names: Names
 
     def secret(self, node: checked.Checked) -> str | None:
-        """The name of the first hidden member that an expression reads; None if there is none."""
+        """The name of the first hidden member that an expression reads; None if there isn't one."""
         return secret_read(node, self.names) or unread(node, self._is_kept)
 
     def _is_kept(self, path: tuple[str, ...]) -> bool:

@@ -44,7 +44,7 @@ class Atom:
 
     @cached_property
     def constraint(self) -> Constraint | None:
-        """What it says about a part of the event, if it compares that with constants."""
+        """The constraint on a part of the event, if the atom compares that with constants."""
         return read_constraint(self.node, self.wanted)
 
     @property

@@ -62,7 +62,7 @@ class PlacedClause:
 
     @cached_property
     def needs(self) -> list[Facts]:
-        """What an event must pass, in alternatives; a matched action stands for its tests."""
+        """The tests an event must pass, in alternatives; a matched action stands for its tests."""
         return [
             Facts(frozenset(each for each in case.atoms if not self._is_given(each)))
             for case in self.cases

@@ -34,7 +34,7 @@ _INTEGERS = frozenset(("int", "size", "uint"))
 
 @attrs.frozen
 class Range:
-    """Numbers between two bounds; ``None`` is no bound."""
+    """Numbers between two bounds; ``None`` isn't a bound."""
 
     low: int | float | None = None
     high: int | float | None = None
@@ -109,7 +109,7 @@ Option: TypeAlias = "str | bool | Network | Range"
 
 @attrs.frozen(eq=False)
 class Constraint:
-    """What an atom says about one part of the event.
+    """The constraint of an atom on one part of the event.
 
     Attributes:
         kind: how it tests.
@@ -130,7 +130,7 @@ class Constraint:
 
 
 def read_constraint(node: Checked, wanted: bool = True) -> Constraint | None:
-    """What a test says about its subject; None if it isn't a test with constants.
+    """Read the constraint of a test on its subject; None if it isn't a test with constants.
 
     Args:
         node: the test.

@@ -220,7 +220,7 @@ def _texts_may_meet(by_kind: dict[str, list[Constraint]]) -> bool:
 
 
 _GIVES = {"prefix": ("prefix", "part"), "suffix": ("suffix", "part")}
-"""What else a text that begins or ends in a way is known to have."""
+"""The kinds of tests that also hold for a text with a known beginning or end."""
 
 
 def _follows(wanted: Constraint, known: Constraint) -> bool:

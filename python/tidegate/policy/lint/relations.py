@@ -97,7 +97,7 @@ def _is_twin(earlier: PlacedClause, clause: PlacedClause) -> bool:
 
 
 def _form(clause: PlacedClause) -> Any:
-    """What two clauses have in common that do the same."""
+    """The parts of a clause that are equal in clauses that do the same."""
     made, window = clause.clause, clause.window
     counted = window and (window.duration, window.threshold, window.measure)
     mitigation = made.mitigation.slug if made.mitigation else None

@@ -90,7 +90,7 @@ def read_pass_id(value: object) -> UUID:
 
 
 def read_network(value: object) -> str | None:
-    """The network of a client; None if there is none.
+    """The network of a client; None if there isn't one.
 
     Raises:
         TypeError: it isn't text.

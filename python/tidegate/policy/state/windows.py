@@ -81,7 +81,7 @@ def added(
     """A rule's window with one more event, or one more value.
 
     Args:
-        window: the current window; None if there is none.
+        window: the current window; None if there isn't one.
         rule: the window's rule.
         time: the event's time, in nanoseconds since 1970.
         value: the value that a distinct window counts.

@@ -156,7 +156,7 @@ class KeyDoctor:
             numbers.append(number)
 
     def reports(self) -> list[KeyReport]:
-        """What was found, for each definition in the order of the set."""
+        """The findings about each definition, in the order of the set."""
         slugs = list(self._readers)
         for (one, other), pairs in self._pairs.items():
             self._readers[slugs[one]].figures.pairs[slugs[other]] = pairs

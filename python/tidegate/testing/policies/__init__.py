@@ -56,7 +56,7 @@ def policy_tests(*paths: AnyPath, evaluators: Sequence[Evaluator] = EVALUATORS) 
     Raises:
         DefinitionsError: a file of tests, or of definitions, is rejected.
         OSError: a file cannot be read.
-        TestsError: there are no files for one of the paths.
+        TestsError: no files match one of the paths.
     """
     found = []
     for path in find_files(paths):

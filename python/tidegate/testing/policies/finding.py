@@ -27,7 +27,7 @@ def find_files(paths: Iterable[AnyPath]) -> list[Path]:
             of any depth).
 
     Raises:
-        TestsError: there are no files for one of them.
+        TestsError: no files match one of them.
     """
     found: dict[Path, None] = {}
     for each in paths:

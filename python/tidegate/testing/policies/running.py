@@ -76,7 +76,7 @@ class Failure:
         time: the time of the event; None if the whole replay is meant.
         evaluator: the evaluator that decided.
         differences: what was expected, and what came instead.
-        explanation: why the decision was made; None if there is no single one.
+        explanation: why the decision was made; None without a single one.
     """
 
     line: int

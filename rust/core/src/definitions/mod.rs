@@ -220,7 +220,7 @@ pub struct Definitions {
     pub entities: Arc<[EntityDefinition]>,
     pub mitigations: Arc<[Mitigation]>,
     pub policies: Vec<Policy>,
-    /// `None` if there are none.
+    /// `None` if there aren't any.
     pub overrides: Option<Overrides>,
     pub entity_slots: EntitySlots,
     pub on_budget_exceeded: Arc<Fallback>,

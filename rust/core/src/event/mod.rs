@@ -40,7 +40,7 @@ pub enum RawBody<'a> {
     /// Text, which may be JSON.
     Text(&'a str),
     Value(Value<'a>),
-    /// An object or array with a number that is no double, or with a value that isn't of JSON.
+    /// An object or array with a number that isn't a double, or with a value that isn't of JSON.
     Unread,
 }
 

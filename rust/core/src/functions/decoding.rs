@@ -195,7 +195,7 @@ fn css_decode(text: &str) -> String {
 }
 
 /// The character of the number that a text begins with, of so many digits at most, and the rest.
-/// U+FFFD for a number that is no character's; None without a digit.
+/// U+FFFD for a number that isn't a character's; None without a digit.
 fn number(text: &str, base: u32, most: usize) -> Option<(char, &str)> {
     let digits = text.chars().take(most).take_while(|each| each.is_digit(base));
     let (mut value, mut length) = (0_u32, 0_usize);
@@ -255,8 +255,8 @@ fn remove_comments(text: &str) -> String {
     kept
 }
 
-/// What follows the end of a comment. One walk looks for both ends, so that many comments with the
-/// same end cost no more than their text.
+/// The text after the end of a comment. One walk looks for both ends, so many comments with the
+/// same end cost as much as their text.
 fn after_comment(inside: &str) -> Option<&str> {
     let mut rest = inside;
     loop {

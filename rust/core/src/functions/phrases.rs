@@ -76,7 +76,7 @@ impl Phrases {
     }
 }
 
-/// What a text has from each of its places on.
+/// The rest of a text from each of its places on.
 fn rests_of(text: &str) -> impl Iterator<Item = &str> {
     let places = text.char_indices().map(|(place, _)| place).chain([text.len()]);
     places.filter_map(|place| text.get(place..))

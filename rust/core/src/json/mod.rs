@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
         self.escaped_string(start, end)
     }
 
-    /// Reads a name, and the text after it if both are plain. Reads nothing if there is no
+    /// Reads a name, and the text after it if both are plain. Reads nothing without a
     /// [`Self::plain_name`].
     #[inline(always)]
     fn plain_member(&mut self, names: &mut Names<'a>) -> Option<(&'a str, Option<&'a str>)> {

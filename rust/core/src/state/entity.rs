@@ -283,7 +283,7 @@ impl Entity {
         stamp: u64,
         hasher: &RandomState,
     ) {
-        // One for each change, when there are no mitigations among them.
+        // One for each change, when none of them is a mitigation.
         let windows = changes.size_hint().1.unwrap_or(0);
         if windows > 1 && matches!(self.clauses, Clauses::None) {
             self.clauses =

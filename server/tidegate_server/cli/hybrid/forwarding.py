@@ -56,7 +56,7 @@ class Forwarding:
         log.info("events are sent", daemon_while_the_service_is_away=has_daemon)
 
     def send(self, event: Event) -> bool:
-        """Queue an event; False if there is no room."""
+        """Queue an event; False if the queue is full."""
         if self._to_daemon is not None and time.monotonic() < self._away_until:
             return self._to_daemon.send(event)
         return self._to_service.send(event)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def sync(kind: Kind | None, as_json: bool) -> None:
     """Bring definitions of one KIND, or of all, to this machine.
 
-    They are written under data/. What the daemon decides by changes when all kinds together
+    They are written under data/. The daemon takes them once all kinds together
     compile; else it goes on with the ones before.
     """
     kinds = KINDS if kind is None else (kind,)

@@ -150,7 +150,7 @@ def _target(service: Remote, kind: str, target: str) -> dict[str, Any]:
     """The members of the body that say whom an override is for.
 
     Raises:
-        RemoteError: the target is nothing of the kind, or there is no such entity definition.
+        RemoteError: the target is nothing of the kind, or its entity definition doesn't exist.
     """
     if parse_range(target) is not None:
         return {"network": target}

@@ -64,7 +64,7 @@ class TenantPacks:
         """One pack.
 
         Raises:
-            RemoteError: there is no such pack, or the service refuses.
+            RemoteError: the pack doesn't exist, or the service refuses.
         """
         found: dict[str, Any] = self.service.call("GET", f"{self.path}/{name}")
         return found

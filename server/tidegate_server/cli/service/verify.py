@@ -20,7 +20,7 @@ PROGRESS_SECONDS = 2.0
 @settings_options
 @json_option
 def verify(settings: Settings, as_json: bool) -> None:
-    """Read all of the data directory and compare it with its checksums, beside a server or not.
+    """Read all of the data directory and compare it with its checksums, also while a server runs.
 
     Exits with 1 when anything is lost or damaged.
     """

@@ -234,7 +234,7 @@ def make_token(
 
     Raises:
         click.ClickException: the operator is disabled.
-        NotFoundError: there is no such operator.
+        NotFoundError: the operator doesn't exist.
     """
     keys = open_directory(settings.directory, url=settings.store.url)
     with _store(settings) as write:
@@ -300,7 +300,7 @@ def _tenant(connection: Connection, named: str) -> UUID:
     """The tenant with a slug or id.
 
     Raises:
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
     """
     try:
         return tenants.find(connection, UUID(named)).tenant_id

@@ -72,7 +72,7 @@ def create(connection: Connection, alert: Alert) -> None:
 
     Raises:
         ConflictError: another alert of the tenant has its name.
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
     """
     records.add(connection, table, alert)
 
@@ -81,7 +81,7 @@ def find(connection: Connection, tenant_id: UUID, alert_id: UUID) -> Alert:
     """An alert of a tenant.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: it doesn't exist.
     """
     return records.find(connection, table, Alert, _NAME, _key(tenant_id, alert_id))
 
@@ -133,7 +133,7 @@ def change(
 
     Raises:
         ConflictError: another alert of the tenant has this name.
-        NotFoundError: there is no such alert.
+        NotFoundError: the alert doesn't exist.
     """
     return records.change(connection, table, _NAME, _key(tenant_id, alert_id), values, now_ns)
 
@@ -142,7 +142,7 @@ def remove(connection: Connection, tenant_id: UUID, alert_id: UUID) -> None:
     """Delete an alert.
 
     Raises:
-        NotFoundError: there is no such alert.
+        NotFoundError: the alert doesn't exist.
     """
     records.remove(connection, table, _NAME, _key(tenant_id, alert_id))
 
@@ -156,7 +156,7 @@ def put_message(connection: Connection, message: AlertMessage) -> None:
     """Store a message, or its last attempt.
 
     Raises:
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
     """
     values = attrs.asdict(message, recurse=False)
     changed = {name: values[name] for name in ("attempts", "next_at_ns", "error")}

@@ -1,6 +1,6 @@
 """Searches for decisions by time, action, policy, entity, path and API key.
 
-There is no row per decision: the search index is packed next to the lines of the log and scanned
+Decisions have no rows of their own: the search index is packed next to the log's lines and scanned
 row by row.  A row knows its smallest and greatest id, so an id or a time leads to the rows that may
 contain it.  Ids begin with the time and usually rise. A clock that was set back makes rows overlap,
 and nothing here relies on their not overlapping.
@@ -295,7 +295,7 @@ def _received(query: DecisionQuery) -> tuple[int, int]:
     """The time in which a query's decisions may have been received."""
     from_ns = 0 if query.from_ns is None else query.from_ns
     if query.clock == "observed":
-        # An event may be late by any time, and early by no more than this.
+        # An event may be late by any time, and early by at most this.
         return from_ns - CLOCK_TOLERANCE, END_NS
     return from_ns, END_NS if query.to_ns is None else query.to_ns
 
@@ -372,7 +372,7 @@ class Span:
 
 
 def span(connection: Connection, tenant_id: UUID, from_ns: int, to_ns: int) -> Span | None:
-    """The decisions and lifts of a tenant received within a time; None if there are none."""
+    """The decisions and lifts of a tenant received within a time; None if there aren't any."""
     least, end = oldest_id(from_ns).bytes, oldest_id(to_ns).bytes
     if end <= least:
         return None

@@ -54,7 +54,7 @@ def known(connection: Connection) -> list[LogGap]:
 
 
 def last_seq(connection: Connection) -> int:
-    """Number of the last entry found lost; 0 if there is none."""
+    """Number of the last entry found lost; 0 if there isn't one."""
     return connection.execute(select(func.max(table.c.last_seq))).scalar() or 0
 
 

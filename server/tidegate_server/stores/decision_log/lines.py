@@ -97,7 +97,7 @@ def encode_line(
         decision_id: UUID of version 7, as text.
         received_at_ns: nanoseconds since 1970.
         api_key_id: the key the event came with.
-        source: label of the origin, as JSON (``b"null"`` if there is none).
+        source: label of the origin, as JSON (``b"null"`` if there isn't one).
         endpoint: the call it came by, one plain word.
         idempotency: hash of the key and fingerprint of the body, 16 bytes each.
         revision: revision of the definitions that decided.

@@ -85,7 +85,7 @@ def log_row(first_seq: int, blocks: Sequence[LogBlock], previous_seq: int) -> tu
     Args:
         first_seq: number of its first decision.
         blocks: one tenant's blocks, in order.
-        previous_seq: the tenant's previous row, by its first number; 0 if there is none.
+        previous_seq: the tenant's previous row, by its first number; 0 if there isn't one.
     """
     row = (
         first_seq,

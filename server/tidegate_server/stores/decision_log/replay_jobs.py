@@ -57,7 +57,7 @@ def create(connection: Connection, job: ReplayJob, draft: bytes | None = None) -
     """Add a job, and its draft in the caller's format.
 
     Raises:
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
     """
     row = attrs.asdict(job, recurse=False)
     connection.execute(insert(replay_jobs).values(**row, draft=draft))
@@ -110,7 +110,7 @@ def start(connection: Connection, tenant_id: UUID, job_id: UUID, now_ns: int) ->
 
     Raises:
         ConflictError: the job was cancelled, or is running already.
-        NotFoundError: there is no such job.
+        NotFoundError: the job doesn't exist.
     """
     job = find(connection, tenant_id, job_id)
     if job.status != "queued":
@@ -130,7 +130,7 @@ def advance(
 
     Raises:
         ConflictError: the job was cancelled, or is over.
-        NotFoundError: there is no such job.
+        NotFoundError: the job doesn't exist.
     """
     job = _running(connection, tenant_id, job_id)
     if differences:
@@ -146,7 +146,7 @@ def finish(
 
     Raises:
         ConflictError: the job was cancelled, or is over.
-        NotFoundError: there is no such job.
+        NotFoundError: the job doesn't exist.
     """
     job = _running(connection, tenant_id, job_id)
     return _change(connection, job, now_ns, status="done", result=result, finished_at_ns=now_ns)
@@ -159,7 +159,7 @@ def fail(
 
     Raises:
         ConflictError: the job was cancelled, or is over.
-        NotFoundError: there is no such job.
+        NotFoundError: the job doesn't exist.
     """
     job = _running(connection, tenant_id, job_id)
     return _change(connection, job, now_ns, status="failed", error=error, finished_at_ns=now_ns)
@@ -169,7 +169,7 @@ def cancel(connection: Connection, tenant_id: UUID, job_id: UUID, now_ns: int) -
     """End a waiting or running job; a finished one stays as it is.
 
     Raises:
-        NotFoundError: there is no such job.
+        NotFoundError: the job doesn't exist.
     """
     job = find(connection, tenant_id, job_id)
     if job.status in ENDED:
@@ -205,7 +205,7 @@ def differences(
     """The differences that a job found, in order, after an ordinal; optionally of one decision.
 
     Raises:
-        NotFoundError: there is no such job.
+        NotFoundError: the job doesn't exist.
     """
     find(connection, tenant_id, job_id)
     columns = [replay_differences.c[field.name] for field in attrs.fields(Difference)]

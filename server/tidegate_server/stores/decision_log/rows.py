@@ -113,7 +113,7 @@ def _one_by_one(
 def row_numbers(
     connection: Connection, position: int, until: int, tenant_id: UUID | None = None
 ) -> Iterator[int | None]:
-    """First numbers of rows, from a readable index; None if there is none."""
+    """First numbers of rows, from a readable index; None if there isn't one."""
     of_tenant = "" if tenant_id is None else "AND tenant_id = :tenant"
     values: dict[str, Any] = {} if tenant_id is None else {"tenant": tenant_id.bytes}
     for hint in _HINTS.of(connection):

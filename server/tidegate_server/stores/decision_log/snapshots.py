@@ -74,7 +74,7 @@ def save(connection: Connection, snapshot: State) -> None:
     """Store a snapshot in one transaction, and delete those before the last two.
 
     Raises:
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
     """
     for step in steps(snapshot):
         step(connection)
@@ -206,7 +206,7 @@ def newest_seq(connection: Connection) -> int:
 
 
 def newest_ns(connection: Connection, tenant_id: UUID) -> int | None:
-    """The time of a tenant's newest snapshot; None if there is none."""
+    """The time of a tenant's newest snapshot; None if there isn't one."""
     newest = select(func.max(table.c.created_at_ns)).where(table.c.tenant_id == tenant_id)
     return connection.execute(newest).scalar()
 

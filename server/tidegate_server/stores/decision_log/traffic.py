@@ -87,7 +87,7 @@ def newest(
 
 
 def _read(row: Row[*tuple[Any, ...]], is_wanted: Callable[[Entry], bool]) -> list[Recorded]:
-    """The wanted entries of a row, the newest first; if there are none, its lines stay packed."""
+    """The wanted entries of a row, the newest first; if there aren't any, its lines stay packed."""
     entries = entries_of(row)
     wanted = [each for each in reversed(entries) if each.is_decision and is_wanted(each)]
     if not wanted:

@@ -47,7 +47,7 @@ def mark_path(database: Path) -> Path:
 
 
 def read_mark(database: Path) -> Noted | None:
-    """The newest readable record; None if there is none."""
+    """The newest readable record; None if there isn't one."""
     try:
         with mark_path(database).open("rb") as file:
             content = file.read(_BYTES)

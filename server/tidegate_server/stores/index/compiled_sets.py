@@ -57,7 +57,7 @@ def put(connection: Connection, place: Place, packed: bytes) -> None:
         packed: the result of :func:`pack`.
 
     Raises:
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
     """
     values = attrs.asdict(place) | {"checksum": _checksum(place, packed), "body": packed}
     changed = {name: values[name] for name in values if name != "tenant_id"}
@@ -66,7 +66,7 @@ def put(connection: Connection, place: Place, packed: bytes) -> None:
 
 
 def find(connection: Connection, place: Place) -> bytes | None:
-    """Return the compiled set of these very definitions; None if there is no sound one."""
+    """Return the compiled set of these very definitions; None if there isn't a sound one."""
     query = select(table).where(table.c.tenant_id == place.tenant_id)
     for row in records.many(connection, query, _Row):
         if Place(**{name: getattr(row, name) for name in _PLACE}) != place:

@@ -137,7 +137,7 @@ def make(path: Path, log_id: int) -> None:
 
 
 def make_tables(connection: Connection, log_id: int) -> None:
-    """Create the derived tables, empty, if there are none.
+    """Create the derived tables, empty, if there aren't any.
 
     Args:
         connection: in a transaction.
@@ -165,7 +165,7 @@ def renew_tables(connection: Connection, log_id: int, *, replaces: bool = False)
     """
     if has_table(connection, derived_meta):
         found = connection.execute(select(derived_meta.c.name, derived_meta.c.value))
-        stated = {name: value for name, value in found}  # noqa: C416 - rows are no pairs to mypy
+        stated = {name: value for name, value in found}  # noqa: C416 - rows aren't pairs to mypy
         version = stated.get(_VERSION)
         if version == VERSION and stated.get(_LOG_ID) == log_id:
             return False

@@ -118,7 +118,7 @@ class Batch:
 
 
 def read_batch(connection: Connection, after: int, until: int) -> Batch | None:
-    """About ``BATCH_ENTRIES`` decisions to index; None if there are none.
+    """About ``BATCH_ENTRIES`` decisions to index; None if there aren't any.
 
     Args:
         connection: a connection that reads the log.

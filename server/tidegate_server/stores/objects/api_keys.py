@@ -50,7 +50,7 @@ def create(connection: Connection, key: ApiKey) -> None:
 
     Raises:
         ConflictError: another key has its prefix, or another of the tenant has its name.
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
     """
     records.add(connection, table, key)
 
@@ -59,7 +59,7 @@ def find(connection: Connection, tenant_id: UUID, api_key_id: UUID) -> ApiKey:
     """A key of a tenant.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: it doesn't exist.
     """
     return records.find(connection, table, ApiKey, _NAME, _key(tenant_id, api_key_id))
 
@@ -101,7 +101,7 @@ def change(
 
     Raises:
         ConflictError: another of the tenant has this name.
-        NotFoundError: there is no such key.
+        NotFoundError: the key doesn't exist.
         StaleRevisionError: it is not at the expected revision.
     """
     key = _key(tenant_id, api_key_id)
@@ -121,7 +121,7 @@ def rotate(
     """Give a key a new secret; the old one stays valid until ``previous_until_ns``.
 
     Raises:
-        NotFoundError: there is no such key.
+        NotFoundError: the key doesn't exist.
         StaleRevisionError: it is not at the expected revision.
     """
     values = {
@@ -144,7 +144,7 @@ def revoke(
     """Revoke a key for good; a revoked key stays as it was.
 
     Raises:
-        NotFoundError: there is no such key.
+        NotFoundError: the key doesn't exist.
         StaleRevisionError: it is not at the expected revision.
     """
     found = find(connection, tenant_id, api_key_id)

@@ -101,7 +101,7 @@ def find(connection: Connection, challenge_id: UUID) -> ChallengeSession:
     """A session.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: it doesn't exist.
     """
     key = {"challenge_id": challenge_id}
     return records.find(connection, table, ChallengeSession, "challenge", key)

@@ -54,7 +54,7 @@ def put(connection: Connection, daemon: Daemon) -> None:
     """Store a daemon's report; the time it was first seen stays.
 
     Raises:
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
     """
     values = attrs.asdict(daemon, recurse=False)
     places = ("tenant_id", "daemon_id")
@@ -92,7 +92,7 @@ def longest_silent(connection: Connection, tenant_id: UUID, since_ns: int) -> in
 
 
 def forwarded(connection: Connection, tenant_id: UUID, daemon_id: UUID, spool_id: UUID) -> int:
-    """The number of a spool's last decision in the log; 0 if there is none."""
+    """The number of a spool's last decision in the log; 0 if there isn't one."""
     query = select(spools.c.number).where(
         spools.c.tenant_id == tenant_id,
         spools.c.daemon_id == daemon_id,

@@ -80,7 +80,7 @@ def add(connection: Connection, definition_set: DefinitionSet) -> None:
     """Store a set, unless another process has stored its revision meanwhile.
 
     Raises:
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
     """
     tenants.require(connection, definition_set.tenant_id)
     if _find(connection, definition_set.tenant_id, definition_set.revision) is None:

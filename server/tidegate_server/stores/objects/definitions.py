@@ -61,7 +61,7 @@ def create(connection: Connection, definition: Definition) -> None:
 
     Raises:
         ConflictError: another of its kind has its id, slug or name.
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
     """
     values = {
         **attrs.asdict(definition, recurse=False),
@@ -223,7 +223,7 @@ def change(
 
     Raises:
         ConflictError: another of its kind has this slug or name.
-        NotFoundError: there is no such object.
+        NotFoundError: the object doesn't exist.
         StaleRevisionError: it is not at the expected revision.
     """
     key = _key(tenant_id, kind, object_id)
@@ -243,7 +243,7 @@ def delete(
     """Delete an object.
 
     Raises:
-        NotFoundError: there is no such object.
+        NotFoundError: the object doesn't exist.
         StaleRevisionError: it is not at the expected revision.
     """
     key = _key(tenant_id, kind, object_id)

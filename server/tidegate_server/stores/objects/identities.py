@@ -30,7 +30,7 @@ def add(connection: Connection, identity: Identity) -> None:
 
     Raises:
         ConflictError: it is linked to one already.
-        NotFoundError: there is no such operator.
+        NotFoundError: the operator doesn't exist.
     """
     records.add(connection, table, identity)
 
@@ -39,7 +39,7 @@ def find(connection: Connection, issuer: str, subject: str) -> Identity:
     """An identity.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: it doesn't exist.
     """
     key = {"issuer": issuer, "subject": subject}
     return records.find(connection, table, Identity, "identity", key)

@@ -47,7 +47,7 @@ def put(connection: Connection, refresh: ListRefresh) -> None:
     """Store the refreshes of a list.
 
     Raises:
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
     """
     values = attrs.asdict(refresh, recurse=False)
     places = ("tenant_id", "list_id")
@@ -63,7 +63,7 @@ def of_tenant(connection: Connection, tenant_id: UUID) -> dict[UUID, ListRefresh
 
 
 def find(connection: Connection, tenant_id: UUID, list_id: UUID, source: str) -> ListRefresh | None:
-    """The refreshes of a list from a source; None if there was none."""
+    """The refreshes of a list from a source; None if there wasn't one."""
     query = records.of(ListRefresh, table).where(
         table.c.tenant_id == tenant_id, table.c.list_id == list_id, table.c.source == source
     )

@@ -61,7 +61,7 @@ def put(
 
     Raises:
         ConflictError: it would leave the tenant without an Owner.
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
         StaleRevisionError: the membership is not at the expected revision.
     """
     key = _key(tenant_id, user_id)
@@ -142,7 +142,7 @@ def find_by_email(connection: Connection, tenant_id: UUID, email: str) -> Member
     it is.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: it doesn't exist.
     """
     address = address_key(email)
     holder = select(operators.c.operator_id).where(operators.c.email == address).scalar_subquery()
@@ -165,7 +165,7 @@ def find(connection: Connection, tenant_id: UUID, user_id: UUID) -> Membership:
     """A membership.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: it doesn't exist.
     """
     return records.find(connection, table, Membership, _NAME, _key(tenant_id, user_id))
 
@@ -199,7 +199,7 @@ def delete(
 
     Raises:
         ConflictError: it would leave the tenant without an Owner.
-        NotFoundError: there is no such membership.
+        NotFoundError: the membership doesn't exist.
         StaleRevisionError: it is not at the expected revision.
     """
     _keep_an_owner(connection, find(connection, tenant_id, user_id))

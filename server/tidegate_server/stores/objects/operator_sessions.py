@@ -45,7 +45,7 @@ def add(connection: Connection, session: OperatorSession) -> None:
     """Add a session.
 
     Raises:
-        NotFoundError: there is no such operator.
+        NotFoundError: the operator doesn't exist.
     """
     shown = attrs.evolve(session, user_agent=session.user_agent[:MAX_USER_AGENT])
     records.add(connection, table, shown)

@@ -59,7 +59,7 @@ def find(connection: Connection, operator_id: UUID) -> Operator:
     """An operator.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: it doesn't exist.
     """
     return records.find(connection, table, Operator, _NAME, {"operator_id": operator_id})
 
@@ -68,7 +68,7 @@ def find_by_email(connection: Connection, email: str) -> Operator:
     """An operator by address.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: it doesn't exist.
     """
     return records.find(connection, table, Operator, _NAME, {"email": address_key(email)})
 
@@ -98,7 +98,7 @@ def change(
     """Change ``name``, ``password_hash``, ``disabled`` or ``tokens_valid_from_ns``.
 
     Raises:
-        NotFoundError: there is no such operator.
+        NotFoundError: the operator doesn't exist.
         StaleRevisionError: it is not at the expected revision.
     """
     key = {"operator_id": operator_id}

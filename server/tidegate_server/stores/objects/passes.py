@@ -1,6 +1,6 @@
 """Passes granted for solved challenges, until they expire.
 
-There is no column for revoked passes: the engine decides, and its state has them.
+Revoked passes have no column: the engine decides, and its state has them.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def put_in_force(connection: Connection, change: PendingChange, removal_id: UUID
         The change to be removed now.
 
     Raises:
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
     """
     former = tenants.generation(connection, change.tenant_id)
     connection.execute(

@@ -36,7 +36,7 @@ class SecondFactor:
 
 
 def find(connection: Connection, operator_id: UUID) -> SecondFactor | None:
-    """The second factor of an operator, confirmed or not; None if there is none."""
+    """The second factor of an operator, confirmed or not; None if there isn't one."""
     query = select(table).where(table.c.operator_id == operator_id)
     return next(iter(records.many(connection, query, SecondFactor)), None)
 
@@ -45,7 +45,7 @@ def put(connection: Connection, factor: SecondFactor) -> None:
     """Store a second factor in place of an earlier one.
 
     Raises:
-        NotFoundError: there is no such operator.
+        NotFoundError: the operator doesn't exist.
     """
     values = attrs.asdict(factor, recurse=False)
     changed = {name: values[name] for name in values if name != "operator_id"}

@@ -48,7 +48,7 @@ def find(connection: Connection, tenant_id: UUID) -> Tenant:
     """A tenant.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: it doesn't exist.
     """
     return records.find(connection, tables.tenants, Tenant, _NAME, {"tenant_id": tenant_id})
 
@@ -57,7 +57,7 @@ def find_by_slug(connection: Connection, slug: str) -> Tenant:
     """A tenant by its slug.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: it doesn't exist.
     """
     return records.find(connection, tables.tenants, Tenant, _NAME, {"slug": slug})
 
@@ -102,7 +102,7 @@ def change(
 
     Raises:
         ConflictError: another has this name or slug.
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
         StaleRevisionError: it is not at the expected revision.
     """
     key = {"tenant_id": tenant_id}
@@ -118,7 +118,7 @@ def delete(
     :func:`tidegate_server.stores.retention.orphans`.
 
     Raises:
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
         StaleRevisionError: it is not at the expected revision.
     """
     key = {"tenant_id": tenant_id}
@@ -129,7 +129,7 @@ def generation(connection: Connection, tenant_id: UUID) -> int:
     """The stored definitions of a tenant that are in force.
 
     Raises:
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
     """
     table = tables.tenants
     found: int | None = connection.execute(
@@ -144,7 +144,7 @@ def require(connection: Connection, tenant_id: UUID) -> None:
     """Check that a tenant exists before adding something to it.
 
     Raises:
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
     """
     generation(connection, tenant_id)
 
@@ -153,7 +153,7 @@ def count_definition_change(connection: Connection, tenant_id: UUID) -> int:
     """Count a change of a tenant's definitions; return the new number.
 
     Raises:
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
     """
     table = tables.tenants
     changed = connection.execute(

@@ -42,7 +42,7 @@ def save(
     """Store a saved policy; return the version number.
 
     Raises:
-        NotFoundError: there is no such tenant.
+        NotFoundError: the tenant doesn't exist.
     """
     tenants.require(connection, tenant_id)
     last = connection.execute(
@@ -82,7 +82,7 @@ def find(connection: Connection, tenant_id: UUID, policy_id: UUID, version: int)
     """A version.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: it doesn't exist.
     """
     query = records.of(PolicyVersion, table).where(
         table.c.tenant_id == tenant_id,

@@ -48,7 +48,7 @@ def find(
     """The instance with this key.
 
     Raises:
-        NotFoundError: there is none; ``name`` says what is missing.
+        NotFoundError: it doesn't exist; ``name`` says what is missing.
     """
     row = connection.execute(of(kind, table).where(*_matches(table, key))).mappings().first()
     if row is None:
@@ -69,7 +69,7 @@ def change(
 
     Raises:
         ConflictError: another object has its unique name.
-        NotFoundError: there is no such object.
+        NotFoundError: the object doesn't exist.
         StaleRevisionError: it is not at the expected revision.
     """
     found = _revision(connection, table, name, key, expected_revision)
@@ -93,7 +93,7 @@ def remove(
     """Delete an object.
 
     Raises:
-        NotFoundError: there is no such object.
+        NotFoundError: the object doesn't exist.
         StaleRevisionError: it is not at the expected revision.
     """
     _revision(connection, table, name, key, expected_revision)

@@ -17,7 +17,7 @@ fn overrides(of: &[(&str, &str, i64, i64)]) -> Option<Overrides> {
     Overrides::new(forms.collect()).unwrap()
 }
 
-/// The number of the override for an address and entities at a second; 0 if there is none.
+/// The number of the override for an address and entities at a second; 0 if there isn't one.
 fn found(overrides: &Overrides, address: &str, entities: &[u128], at: i64) -> u128 {
     let ids = entities.iter().map(|id| Uuid::from_u128(*id));
     let of = overrides.find(Address::parse(address), ids, at * SECOND);

@@ -144,7 +144,7 @@ impl Necessary {
     /// The conditions to watch for, where the same expression is `exact` by its conditions.
     ///
     /// # Errors
-    /// The reason why there are none; only if the rule must be false when skipped.
+    /// The reason for their absence; only if the rule must be false when skipped.
     pub(crate) fn access_path<'t>(
         &self,
         exact: &'t Exact,

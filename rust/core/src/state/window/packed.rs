@@ -18,7 +18,7 @@ const STEP: usize = 4;
 
 /// The number of windows; the windows, each its number and its set, in the order of their numbers;
 /// the times, oldest first. A time that no window holds stays until its place is needed.
-/// Without any window there are no words.
+/// Without any window there aren't any words.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PackedWindows(Vec<u64>);
 

@@ -11,7 +11,7 @@ runs_from = "0017"
 
 
 def upgrade() -> None:
-    """Create the tables; there is no alert yet."""
+    """Create the tables, without any alert."""
     op.create_table(
         "alerts",
         sa.Column("alert_id", sa.LargeBinary(16), nullable=False),
