@@ -18,7 +18,7 @@ export interface Options<R extends AskedRequest = Request> {
   clientAddress: (request: R) => string | null | undefined;
   /** The protocol of the request, such as `HTTP/2`, from where your platform has it. */
   protocol?: (request: R) => string | null | undefined;
-  /** Whether a request passes when there is no decision; by default it is answered with 502. */
+  /** Whether a request passes without a decision; by default it is answered with 502. */
   failOpen?: boolean;
   /** How long a decision may take; 2000 by default. */
   timeoutMilliseconds?: number;

@@ -10,7 +10,7 @@ import { blockPage } from "./block-page.js";
 const PARAMETER = "service_challenge_proof";
 const COOKIE = "service_challenge";
 
-/** What a cookie can carry (RFC 6265, 4.1.1); with its attributes it has less than 4,096 bytes. */
+/** A value that a cookie can carry (RFC 6265, 4.1.1); with its attributes under 4,096 bytes. */
 const PROOF = /^[!#-+\--:<-\[\]-~]{1,3800}$/;
 const ADDRESS = /^(https?):\/\/([^/?#]*)([^?#]*)(?:\?([^#]*))?/;
 const HOST =

@@ -1,4 +1,4 @@
-/** What `protect` answers, asked of a stand-in for the service on a socket. */
+/** The answers of `protect`, which asks a stand-in for the service on a socket. */
 
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
