@@ -4607,7 +4607,7 @@ export interface components {
     };
     /**
      * LintFound
-     * @description What definitions say but can't do, and what events show about them.
+     * @description Parts of definitions that have no effect, and what events show about the definitions.
      */
     LintFound: {
       /** @description events */
@@ -5920,7 +5920,7 @@ export interface components {
      * @description One node's value: the text of the node, and its result.
      *
      *         ``start`` and ``end`` count code points of the expression's text. ``type`` is of the value; None
-     *         where there is none. A node that was not ``reached`` was not evaluated; such nodes come last.
+     *         where there isn't one. A node that was not ``reached`` was not evaluated; such nodes come last.
      */
     StepExplanation: {
       text: string;
