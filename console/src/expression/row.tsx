@@ -224,7 +224,7 @@ function isWeak(text: string): boolean {
 }
 
 /**
-* The text that was typed over `given`; it is forgotten when `key`, which names that value, changes.
+ * The text that was typed over `given`; it is forgotten when `key`, which names that value, changes.
  *
  * The comparison is made while rendering: an effect runs after the first paint, and by then
  * somebody may have typed already.
