@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shutil import copy, copytree
 from typing import Any
@@ -37,6 +38,12 @@ EVENT: dict[str, Any] = {
     }
 }
 DECISIONS = 40
+HOUR = timedelta(hours=1)
+PERIOD = {
+    "since": (datetime.now(UTC) - HOUR).isoformat(),
+    "until": (datetime.now(UTC) + HOUR).isoformat(),
+}
+"""The period of the timeline; its usual one moves on every quarter of an hour."""
 OF_THE_MOMENT = (
     "challenge/self-test",
     "entities/{entity_id}/state",
@@ -79,6 +86,7 @@ def gets(base_url: str, tenant_id: str, token: str) -> dict[str, tuple[int, byte
             continue
         answer = plain_http.get(
             base_url + path.format_map(ids),
+            params=PERIOD if path.endswith("/timeline") else None,
             headers={"authorization": f"Bearer {token}"},
             timeout=30,
         )

@@ -82,8 +82,8 @@ class EngineDecision(Decision):
     client_ip: str | None = attrs.field(default=None, eq=False)  # older records lack it
     proof: ShownProof | None = None
     override: str | None = None
-    _record: bytes | str | Mapping[str, Any] = attrs.field(
-        default=b"", init=False, eq=False, repr=False
+    _record: bytes | str | Mapping[str, Any] | None = attrs.field(
+        default=None, init=False, eq=False, repr=False
     )
     _read: Mapping[str, Any] | None = attrs.field(default=None, init=False, eq=False, repr=False)
 
@@ -97,7 +97,7 @@ class EngineDecision(Decision):
     def to_json(self) -> bytes:
         """The record as JSON text; that of an engine's decision is the engine's own text."""
         record = self._record
-        return record if record and isinstance(record, bytes) else orjson.dumps(self.to_record())
+        return record if isinstance(record, bytes) else orjson.dumps(self.to_record())
 
     if not TYPE_CHECKING:  # make a misspelt name an error
 
@@ -122,7 +122,7 @@ class EngineDecision(Decision):
         """
         read = self._read
         if read is None:
-            read = _record_of(self._record) or self.to_record()
+            read = self.to_record() if self._record is None else _record_of(self._record)
             object.__setattr__(self, "_read", read)
         return read
 
@@ -218,11 +218,11 @@ _ALLOW = Allow()
 
 
 def _record_of(record: bytes | str | Mapping[str, Any]) -> Any:
-    """The members of a record; empty without one."""
-    return orjson.loads(record) if record and isinstance(record, bytes | str) else record
+    """The members of a record."""
+    return orjson.loads(record) if isinstance(record, bytes | str) else record
 
 
-def _answer(record: bytes | str | Mapping[str, Any]) -> Any:
+def _answer(record: bytes | str | Mapping[str, Any] | None) -> Any:
     """The action and reason that the text of a record begins with; None if it doesn't."""
     if not isinstance(record, bytes):
         return None

@@ -43,7 +43,8 @@ def plotted(page: Page) -> Locator:
 
 def box_of(over: Locator) -> FloatRect:
     """Where it is, once it is in view."""
-    over.scroll_into_view_if_needed()
+    # Playwright's own scrolling fails when new figures replace the plot while it waits.
+    over.evaluate("plot => plot.scrollIntoView({ block: 'center' })")
     box = over.bounding_box()
     assert box is not None
     return box
