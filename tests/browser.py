@@ -12,6 +12,8 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import (
     Browser,
     BrowserContext,
+    FloatRect,
+    Locator,
     Page,
     Playwright,
     expect,
@@ -122,3 +124,12 @@ def require_accessible(page: Page) -> None:
     assert violations(page, (*WCAG, "best-practice")) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.title()
+
+
+def box_of(over: Locator) -> FloatRect:
+    """Return where a plot is on the page, once it is in view."""
+    # Playwright's own scrolling fails when new figures replace the plot while it waits.
+    over.evaluate("plot => plot.scrollIntoView({ block: 'center' })")
+    box = over.bounding_box()
+    assert box is not None
+    return box

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import FloatRect, Locator, Page, expect
-from tests.browser import Watched
+from playwright.sync_api import Locator, Page, expect
+from tests.browser import Watched, box_of
 from tests.console.places import HOME
 
 PIXELS = """(canvas) => {
@@ -39,15 +39,6 @@ def plotted(page: Page) -> Locator:
     over = page.locator(".plot .u-over")
     expect(over).to_be_visible()
     return over
-
-
-def box_of(over: Locator) -> FloatRect:
-    """Where it is, once it is in view."""
-    # Playwright's own scrolling fails when new figures replace the plot while it waits.
-    over.evaluate("plot => plot.scrollIntoView({ block: 'center' })")
-    box = over.bounding_box()
-    assert box is not None
-    return box
 
 
 def test_a_plot_has_the_colours_of_the_theme(owner: Watched) -> None:

@@ -12,7 +12,7 @@ import httpx2
 import orjson
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.browser import Watched
+from tests.browser import Watched, box_of
 from tests.console.stories.test_story_by_keys import named
 from tests.integrations.asking import BROWSER
 from tests.integrations.edges import Edge, running
@@ -96,9 +96,7 @@ def brush(page: Page) -> None:
     """Choose the last part of a plot."""
     over = page.locator(".plot .u-over")
     expect(over).to_be_visible()
-    over.scroll_into_view_if_needed()
-    box = over.bounding_box()
-    assert box is not None
+    box = box_of(over)
     middle = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + box["width"] * 0.8, middle)
     page.mouse.down()
