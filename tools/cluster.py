@@ -332,12 +332,16 @@ def _say(made: Cluster, directory: Path) -> None:
 
 def _watch(made: Cluster) -> None:
     """Start nodes again that ended, until Ctrl-C."""
+    # Noted instead of raised: an exception of a signal that strikes a finalizer is ignored.
+    signals: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda given, _: signals.append(given))
     try:
-        while True:
+        while not signals:
             for node in made.nodes.values():
-                if node.process is not None and node.process.poll() is not None:
+                if not node.runs:
                     print(f"node {node.name} ended and is started again", flush=True)
-                    node.start()
+                    node.begin()
                     assert node.process is not None
                     print(f"node {node.name} is process {node.process.pid} now", flush=True)
             time.sleep(WATCH_SECONDS)
