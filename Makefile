@@ -23,7 +23,7 @@ run: .venv/built console-if-possible ## serve a demonstration, with a key and ca
 cluster: .venv/built       ## three nodes over a database pair, with calls that each answers; stop with Ctrl-C
 	$(BIN)/python -m tools.cluster
 
-PYTEST := $(BIN)/python -m pytest --numprocesses=4 --dist=loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest --numprocesses=3 --dist=loadfile --no-loadscope-reorder
 
 test: built-and-rust-tested ## the tests of Rust, the library and the service, and a smoke of real processes
 	$(PYTEST) --bare
