@@ -152,7 +152,8 @@ bench: .venv/peers         ## every benchmark, and the peers side by side
 	$(BIN)/python -m benchmarks.peers
 
 clean:
-	rm -rf .venv .venv-console .venv-docs target console/node_modules server/tidegate_server/console/assets
+	rm -rf .venv .venv-console .venv-docs target console/node_modules \
+		server/tidegate_server/console/assets server/tidegate_server/routing/swagger_ui
 
 .venv/installed: pyproject.toml server/pyproject.toml requirements-dev.txt
 	$(PYTHON) -m venv --clear .venv

@@ -34,7 +34,11 @@ PARTS = {
 }
 """The parts of the product, and how many folders below each name a room."""
 PRODUCT = {".py", ".pyi", ".rs", ".ts", ".tsx", ".css"}
-GENERATED = ("console/src/api/schema.d.ts", "server/tidegate_server/console/assets/")
+GENERATED = (
+    "console/src/api/schema.d.ts",
+    "server/tidegate_server/console/assets/",
+    "server/tidegate_server/routing/swagger_ui/",
+)
 LISTED = ("rust", "python", "server", "benchmarks", "tests")
 LARGEST = 10
 

@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { lezer } from "@lezer/generator/rollup";
 import { defineConfig, type Plugin } from "vite";
 
 const OUT = "../server/tidegate_server/console/assets";
+const SWAGGER_UI = "../server/tidegate_server/routing/swagger_ui";
 const COMPRESSED = /\.(js|css|html|svg)$/;
 
 /** Stores each file compressed as well: the service hands out bytes and compresses nothing. */
@@ -25,9 +26,23 @@ function compressed(): Plugin {
   };
 }
 
+/** Brings the page of the interface its library, which is too large for the repository. */
+function swaggerUi(): Plugin {
+  return {
+    name: "tidegate-swagger-ui",
+    apply: "build",
+    closeBundle() {
+      mkdirSync(SWAGGER_UI, { recursive: true });
+      for (const name of ["swagger-ui-bundle.js", "swagger-ui.css"]) {
+        copyFileSync(join("node_modules/swagger-ui-dist", name), join(SWAGGER_UI, name));
+      }
+    },
+  };
+}
+
 export default defineConfig({
   base: "/console/",
-  plugins: [lezer(), compressed()],
+  plugins: [lezer(), compressed(), swaggerUi()],
   build: {
     outDir: OUT,
     emptyOutDir: true,

@@ -2,7 +2,7 @@
 
 ``python tools/notices.py`` writes the files; with ``--check`` it says, by its exit code, whether
 the one at the top names the crates that the lock file links now, and the one of the server what
-its carried files and the console are made of.
+widget and console are made of.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import carried
+import widget
 
 ROOT = Path(__file__).parents[1]
 NOTICES = "THIRD_PARTY_NOTICES.txt"
 CONSOLE = ROOT / "console"
 LUCIDE = CONSOLE / "licences" / "lucide-1.62.0.txt"
+SWAGGER_UI = CONSOLE / "licences" / "swagger-ui-dist-5.35.0.txt"
 EXTENSION = "tidegate-python"
 TARGET = "x86_64-unknown-linux-gnu"
 _TEXTS = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)", re.IGNORECASE)
@@ -30,6 +31,9 @@ _PACKAGES = "Packages that the console is made of:"
 _ICONS = "Icons of the console:"
 _FILES = "What the widget on the pages of challenges is made of:"
 _SWAGGER_UI = "What the page of the interface is made of:"
+_SWAGGER_UI_TITLE = (
+    "swagger-ui-dist 5.35.0  (Apache-2.0, and MIT and BSD-3-Clause for what it bundles)"
+)
 
 
 def linked_crates() -> list[dict[str, Any]]:
@@ -97,15 +101,11 @@ def of_server() -> Parts:
     """The parts that the wheel of the server carries."""
     packages = {title: texts_of(folder) for title, folder in console_packages().items()}
     return {
-        _FILES: _carried(carried.WIDGET),
-        _SWAGGER_UI: _carried(carried.SWAGGER_UI),
+        _FILES: {title: [text] for title, text in widget.notices().items()},
+        _SWAGGER_UI: {_SWAGGER_UI_TITLE: [SWAGGER_UI.read_text().strip()]},
         _PACKAGES: packages,
         _ICONS: {"lucide 1.62.0  (ISC)": [LUCIDE.read_text().strip()]},
     }
-
-
-def _carried(folder: Path) -> dict[str, list[str]]:
-    return {title: [text] for title, text in carried.notices(folder).items()}
 
 
 def notices(parts: Parts) -> str:

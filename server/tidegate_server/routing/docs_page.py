@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response
 
 from tidegate_server.http.headers import DATA_HEADERS, DOCS_HEADERS
-from tidegate_server.http.problems import KINDS
+from tidegate_server.http.problems import KINDS, Problem
 
 if TYPE_CHECKING:
     from tidegate_server.control.call import Call
+
+SWAGGER_UI = "swagger_ui"
+"""The folder of its files, which the build of the console makes."""
 
 
 def openapi(_: Call) -> Response:
@@ -31,18 +34,22 @@ def asset(name: str, media_type: str) -> Callable[[Call], Response]:
     """Return a handler that serves a file of the page.
 
     Args:
-        name: name of a file in ``assets``, or of Swagger UI.
+        name: name of a file in ``assets``, or of Swagger UI, which the console's build brings.
     """
 
     def answer(_: Call) -> Response:
-        return Response(_content(name), headers=DOCS_HEADERS, media_type=media_type)
+        try:
+            content = _content(name)
+        except FileNotFoundError:
+            raise Problem("not-found", "this server has no build of the console") from None
+        return Response(content, headers=DOCS_HEADERS, media_type=media_type)
 
     return answer
 
 
 @cache
 def _content(name: str) -> bytes:
-    folder = "swagger_ui" if name.startswith("swagger-ui") else "assets"
+    folder = SWAGGER_UI if name.startswith("swagger-ui") else "assets"
     return files("tidegate_server.routing").joinpath(folder, name).read_bytes()
 
 
@@ -54,8 +61,9 @@ def _page() -> str:
         "<title>Tidegate: interface</title>"
         '<link rel="stylesheet" href="/docs/swagger-ui.css">'
         '<link rel="stylesheet" href="/docs/style.css"></head><body>'
-        '<main id="interface"><noscript><p>This page needs JavaScript. '
-        '<a href="/openapi.json">The OpenAPI document</a> describes the same.</p></noscript></main>'
+        # Swagger UI takes the place of the text.
+        '<main id="interface"><p>This page needs JavaScript and a build of the console. '
+        '<a href="/openapi.json">The OpenAPI document</a> describes the same.</p></main>'
         f'{_problems()}<script src="/docs/swagger-ui-bundle.js"></script>'
         '<script src="/docs/start.js"></script></body></html>'
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from tools import carried
+from tools import widget
 
 from tidegate_server.challenges.view import problem_page
 from tidegate_server.http.given import Given
@@ -15,7 +15,7 @@ from tidegate_server.pages.page import FILE_TYPES, content_policy, page
 
 HOSTILE = "</p><script>alert(1)</script>\"'&"
 
-ORIGIN = carried.origin(carried.WIDGET)
+ORIGIN = widget.origin()
 
 
 def directives(policy: str) -> dict[str, list[str]]:
@@ -75,17 +75,17 @@ def test_every_problem_has_a_page(code: str) -> None:
 
 def test_the_widget_is_as_it_was_published() -> None:
     """The files are those of the version that is written down, with a licence for each part."""
-    assert carried.wrong(carried.WIDGET) == []
+    assert widget.wrong() == []
     assert set(ORIGIN["files"]) <= set(FILE_TYPES)
-    assert all("Copyright" in text for text in carried.notices(carried.WIDGET).values())
-    assert ORIGIN["version"] in (carried.WIDGET / "altcha.min.js").read_text()
+    assert all("Copyright" in text for text in widget.notices().values())
+    assert ORIGIN["version"] in (widget.WIDGET / "altcha.min.js").read_text()
 
 
 def test_no_file_of_a_page_asks_another_host() -> None:
     """The files name no address but those of specifications and of the widget's own link."""
     named = set()
     for name in FILE_TYPES:
-        folder = carried.WIDGET if name in ORIGIN["files"] else carried.WIDGET.parent / "files"
+        folder = widget.WIDGET if name in ORIGIN["files"] else widget.WIDGET.parent / "files"
         text = (folder / name).read_text()
         named |= set(re.findall(r"https?://([\w.-]+)", text))
     assert named <= {"www.w3.org", "altcha.org", "svelte.dev", "github.com"}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from tests.server.serving import Served
-from tools import carried
 
 from tidegate_server.http.problems import KINDS
+from tidegate_server.routing import docs_page
 
 
-def test_the_page_loads_nothing_but_our_own_files(served: Served) -> None:
+def test_the_page_loads_nothing_but_our_own_files(served: Served, node: None) -> None:
     """Every script and style sheet is one of ours, and the policy allows no other."""
     answer = served.http.get("/docs")
     assert answer.status_code == 200
@@ -26,7 +27,7 @@ def test_the_page_loads_nothing_but_our_own_files(served: Served) -> None:
         assert served.http.get(path).status_code == 200
 
 
-def test_the_library_shows_the_version_of_our_document(served: Served) -> None:
+def test_the_library_shows_the_version_of_our_document(served: Served, node: None) -> None:
     """Swagger UI is served with its types, in a version that reads OpenAPI 3.1."""
     for name, kind in (("swagger-ui-bundle.js", "text/javascript"), ("swagger-ui.css", "text/css")):
         answer = served.http.get(f"/docs/{name}")
@@ -34,16 +35,20 @@ def test_the_library_shows_the_version_of_our_document(served: Served) -> None:
     assert "oas31" in served.http.get("/docs/swagger-ui-bundle.js").text
 
 
-def test_the_files_of_swagger_ui_are_as_they_were_published() -> None:
-    """Both files are those of the version that is written down, with its licences."""
-    folder = carried.SWAGGER_UI
-    assert carried.wrong(folder) == []
-    version = carried.origin(folder)["version"]
-    assert f'PACKAGE_VERSION:"{version}"' in (folder / "swagger-ui-bundle.js").read_text()
-    assert all("Copyright" in text for text in carried.notices(folder).values())
-
-
 def test_the_page_names_every_problem(served: Served) -> None:
     """The addresses in problem documents lead into it."""
     text = served.http.get("/docs").text
     assert all(f'id="problem-{code}"' in text for code in KINDS)
+
+
+def test_a_server_without_a_build_says_so(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page leads to the document, and the library's address says which part is missing."""
+    monkeypatch.setattr(docs_page, "SWAGGER_UI", "nowhere")
+    docs_page._content.cache_clear()
+    try:
+        answer = served.http.get("/docs/swagger-ui.css")
+    finally:
+        docs_page._content.cache_clear()
+    assert answer.status_code == 404
+    assert answer.json()["detail"] == "this server has no build of the console"
+    assert "a build of the console" in served.http.get("/docs").text
