@@ -330,6 +330,8 @@ def test_a_receiver_that_is_away_costs_no_decision(
         ("OTLP_ENDPOINT", "http://host:99999999", "it must be http:// or https://"),
         ("OTLP_HEADERS", "secret", "it must be NAME=VALUE"),
         ("SAMPLE_RATIO", "1.5", "it must be 0 to 1"),
+        ("OTLP_HEADERS", "api-key=secret", "nothing is sent without `telemetry.otlp_endpoint`"),
+        ("SAMPLE_RATIO", "0.5", "nothing is sent without `telemetry.otlp_endpoint`"),
     ],
 )
 def test_a_setting_that_cannot_be_used_ends_the_start(
@@ -351,6 +353,7 @@ def test_a_setting_that_cannot_be_used_ends_the_start(
     assert done.returncode == 2, done.stderr
     assert f"telemetry.{setting.lower()}" in " ".join(done.stderr.split())
     assert said in " ".join(done.stderr.split())
+    assert "=secret" not in done.stderr
 
 
 def test_a_missing_extra_is_said_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,12 @@ from tidegate_server.cli.service.settings import unusable
 from tidegate_server.geo.databases import GeoDatabases
 from tidegate_server.operators.providers import read_providers
 from tidegate_server.publishing.destinations import destination_of
+from tidegate_server.settings.outbound import TelemetrySettings
 from tidegate_server.stores.rows.dialects import is_postgresql
 from tidegate_server.telemetry.exporting import need_otlp, read_headers
 
 if TYPE_CHECKING:
-    from tidegate_server.settings.outbound import AlertsSettings, PublishSettings, TelemetrySettings
+    from tidegate_server.settings.outbound import AlertsSettings, PublishSettings
     from tidegate_server.settings.service import GeoSettings
     from tidegate_server.settings.whole import Settings
 
@@ -125,6 +126,13 @@ def need_telemetry(telemetry: TelemetrySettings) -> None:
             need_otlp()
         except ValueError as error:
             raise unusable("telemetry.otlp_endpoint", telemetry.otlp_endpoint, str(error)) from None
+        return
+    for name, is_set in (
+        ("telemetry.otlp_headers", bool(telemetry.otlp_headers)),
+        ("telemetry.sample_ratio", telemetry.sample_ratio != TelemetrySettings().sample_ratio),
+    ):
+        if is_set:
+            raise unusable(name, None, "nothing is sent without `telemetry.otlp_endpoint`")
 
 
 def need_databases(geo: GeoSettings) -> None:
